@@ -5,7 +5,7 @@
 
 enum { ROWS = 40, VALUES = 7, FIRST_VALUE = 100, STEPS = 20000 };
 
-/* The slow way: what each row said last, in the domain it was in then. */
+/* The reference: the last value of each row, in its domain at that time. */
 struct model {
     struct {
         sym value;
@@ -49,7 +49,7 @@ static void check(struct domain_counter *counter, const struct topology *topo, c
         assert_int_equal(domain_counter_least(counter), least);
 }
 
-/* What a row's input stands for is the sum of its domain. */
+/* The input of a row stands for the sum of its domain. */
 static void check_inputs(const struct domain_counter *counter, const struct topology *topo,
                          const struct model *model)
 {
@@ -121,7 +121,7 @@ static void test_against_model(void **state)
             fill(&counter, &topo, &model, &rng);
         for (int i = 0; i < STEPS; i++) {
             step(&counter, &topo, &model, &rng);
-            check(&counter, &topo, &model, i > 100); /* the first question comes late */
+            check(&counter, &topo, &model, i > 100); /* the counter is first read late */
         }
         check_inputs(&counter, &topo, &model);
         topology_release(&topo);
@@ -185,7 +185,7 @@ static void test_what_if(void **state)
     arena_release(&arena);
 }
 
-/* Nodes without the label may count as a domain; that one stands for itself, however many nodes have its label. */
+/* Nodes without the label may count as one domain, separate from all labelled domains. */
 static void test_missing_label(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Node selectors over rows, one by one and all at once, say what the plain match says. */
+/* Node selectors over single rows and over all rows agree with the plain match. */
 #include "support/fixture.h"
 
 #include "index/row_match.h"
@@ -26,7 +26,7 @@ static void set_random_node(struct fixture *f, struct rng *rng, int number)
     fixture_load(f, text.text);
 }
 
-/* ---- random selectors, as they are written ---- */
+/* ---- random selectors as text ---- */
 static void write_expressions(struct strbuf *out, struct rng *rng)
 {
     static const char *const operators[] = { "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Near" };
@@ -138,7 +138,7 @@ static void test_against_plain(void **state)
     fixture_release(&f);
 }
 
-/* With so many label columns already that selectors get no more of them. */
+/* With the maximum number of label columns, so that selectors get none. */
 static void test_without_columns(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_without_columns(void **state)
     fixture_release(&f);
 }
 
-/* What was compiled gives its symbols back. */
+/* A compiled selector releases its symbols. */
 static void test_symbols(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Tables: which pods can have one, what the columns say, and when a table must be made anew. */
+/* Tables: which pods can have one, the contents of the columns, and when a table must be rebuilt. */
 #include "support/fixture.h"
 
 #include "index/table.h"
@@ -57,16 +57,16 @@ static uint64_t version_now(const struct table *table, const struct table_part *
     return version;
 }
 
-/* Refuses rows by their number: odd ones, for a reason that their number names. */
-static void fill_verdicts(struct table *table, struct table_part *part, struct row_span span)
+/* Rejects odd rows, with a reason that depends on the row. */
+static void fill_rejections(struct table *table, struct table_part *part, struct row_span span)
 {
     for (uint32_t i = 0; i < span.len; i++)
         if (span_row(span, i) % 2)
             table_reject(table, part, span_row(span, i), span_row(span, i) % 4);
 }
 
-/* The second one refuses those that are divisible by three. */
-static void fill_other_verdicts(struct table *table, struct table_part *part, struct row_span span)
+/* Rejects rows that are divisible by three. */
+static void fill_other_rejections(struct table *table, struct table_part *part, struct row_span span)
 {
     for (uint32_t i = 0; i < span.len; i++)
         if (span_row(span, i) % 3 == 0)
@@ -91,13 +91,13 @@ static void fill_inputs(struct table *table, struct table_part *part, struct row
 static const struct row_forms forms = { .prepare = prepare,
                                         .release = release,
                                         .version = version_now,
-                                        .filter = fill_verdicts,
+                                        .filter = fill_rejections,
                                         .score = fill_scores,
                                         .input = fill_inputs };
 static const struct row_forms other_forms = { .prepare = prepare,
                                               .release = release,
                                               .version = version_now,
-                                              .filter = fill_other_verdicts,
+                                              .filter = fill_other_rejections,
                                               .score = fill_scores,
                                               .input = fill_inputs };
 #define CALLBACKS \
@@ -108,7 +108,7 @@ static const struct plugin without_rows = { .name = "Plain", CALLBACKS, .reads =
 static const struct plugin without_reads = { .name = "Varies", CALLBACKS };
 static const struct plugin prefilter_only = { .name = "Early", .pre_filter = any_pre_filter };
 
-enum { NODES = 12, GHOST = 5 };
+enum { NODES = 12, ABSENT = 5 };
 
 static void setup(struct fixture *f, const struct plugin *first, const struct plugin *second)
 {
@@ -126,30 +126,30 @@ static void setup(struct fixture *f, const struct plugin *first, const struct pl
     fixture_load(f, "{kind: Pod, metadata: {name: p}}");
 }
 
-/* ---- who can have a table ---- */
+/* ---- which pods can have a table ---- */
 struct prepare_case {
     const char *name;
     const struct plugin *plugin;
     enum status_code pre_filter, pre_score;
     bool narrows, refuses;
     bool want;
-    bool asked; /* row by row, in each decision */
+    bool per_node; /* the plugin is called per node in each decision */
 };
 
 static const struct prepare_case cases[] = {
     { "with forms", &with_rows, .want = true },
     { "with forms, skipping the pod", &with_rows, STATUS_SKIP, .want = true },
     { "forms that do not know the pod", &with_rows, .refuses = true, .want = false },
-    { "PreFilter refuses", &with_rows, STATUS_UNRESOLVABLE, .want = false },
+    { "PreFilter rejects", &with_rows, STATUS_UNRESOLVABLE, .want = false },
     { "PreFilter narrows", &with_rows, .narrows = true, .want = false },
-    { "without forms", &without_rows, .want = true, .asked = true },
-    { "without forms, scoring only", &without_rows, STATUS_SKIP, .want = true, .asked = true },
+    { "without forms", &without_rows, .want = true, .per_node = true },
+    { "without forms, scoring only", &without_rows, STATUS_SKIP, .want = true, .per_node = true },
     { "without forms, filtering only", &without_rows, STATUS_SUCCESS, STATUS_SKIP, .want = true,
-      .asked = true },
-    { "without forms, and nothing to say", &without_rows, STATUS_SKIP, STATUS_SKIP, .want = true },
-    { "nothing to say about this pod", &without_reads, STATUS_SKIP, STATUS_SKIP, .want = true,
-      .asked = true },
-    { "PreFilter alone", &prefilter_only, STATUS_SKIP, .want = true, .asked = true },
+      .per_node = true },
+    { "without forms, skipping the pod", &without_rows, STATUS_SKIP, STATUS_SKIP, .want = true },
+    { "without reads, skipping the pod", &without_reads, STATUS_SKIP, STATUS_SKIP, .want = true,
+      .per_node = true },
+    { "PreFilter alone", &prefilter_only, STATUS_SKIP, .want = true, .per_node = true },
 };
 
 static void test_prepare(void **state)
@@ -165,14 +165,14 @@ static void test_prepare(void **state)
         prepares = !cases[i].refuses;
         if (table_prepare(&table, &f.cluster, &f.profile, f.last_pod) != cases[i].want)
             fail_msg("%s: want %d", cases[i].name, cases[i].want);
-        if ((table.per_node != 0) != cases[i].asked)
-            fail_msg("%s: asked %d", cases[i].name, !cases[i].asked);
+        if ((table.per_node != 0) != cases[i].per_node)
+            fail_msg("%s: per node %d", cases[i].name, !cases[i].per_node);
         table_release(&table);
         fixture_release(&f);
     }
 }
 
-/* A plugin that runs at some of its points only: forms do not know about that, and its Skip may not count. */
+/* A plugin that is enabled at some of its extension points only has no forms, and its Skip may not apply. */
 static void test_half_enabled(void **state)
 {
     (void)state;
@@ -195,14 +195,14 @@ static void test_half_enabled(void **state)
 /* ---- columns ---- */
 static void check_row(const struct table *table, uint32_t row)
 {
-    uint32_t verdict = table->rejection[row];
-    if (row == GHOST) {
-        assert_int_equal(verdict, REJECTION_ABSENT);
+    uint32_t number = table->rejection[row];
+    if (row == ABSENT) {
+        assert_int_equal(number, REJECTION_ABSENT);
         return;
     }
-    assert_int_equal(verdict != 0, row % 2 || row % 3 == 0);
-    if (verdict) { /* the first to refuse has the word */
-        const struct rejection *rejection = &table->rejections.items[verdict];
+    assert_int_equal(number != 0, row % 2 || row % 3 == 0);
+    if (number) { /* the first rejection is kept */
+        const struct rejection *rejection = &table->rejections.items[number];
         assert_string_equal(rejection->part->instance->plugin->name, row % 2 ? "First" : "Second");
         assert_int_equal(rejection->detail, row % 2 ? row % 4 : 9);
     }
@@ -220,10 +220,10 @@ static void test_fill(void **state)
     assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
     assert_true(table_fill(&table, (struct row_span){ .len = NODES }));
     assert_int_equal(table.inputs_len, 2);
-    assert_int_equal(table.rejections.len, 4); /* three ways to be refused, each once */
+    assert_int_equal(table.rejections.len, 4); /* three distinct rejections, each once */
     for (uint32_t row = 0; row < NODES; row++)
         check_row(&table, row);
-    /* Some rows anew: the same again, and nobody else is touched. */
+    /* Filling some rows again gives the same values and changes no other row. */
     const uint32_t some[] = { 3, 4, 8 };
     for (size_t i = 0; i < ARRAY_SIZE(some); i++)
         table.rejection[some[i]] = table.inputs[0][some[i]] = 77;
@@ -259,7 +259,7 @@ static void test_too_many_inputs(void **state)
     fixture_release(&f);
 }
 
-/* ---- still true? ---- */
+/* ---- validity ---- */
 static void test_current(void **state)
 {
     (void)state;
@@ -271,11 +271,11 @@ static void test_current(void **state)
         assert_true(table_fill(&table, (struct row_span){ .len = (uint32_t)f.cluster.nodes.len }));
         assert_true(table_is_current(&table));
         if (round == 0)
-            version++; /* something that the forms depend on */
+            version++; /* a dependency of the forms changes */
         else if (round == 1)
             table.must_rebuild = true;
         else
-            for (int i = 0; i < 100; i++) /* more rows than there is room for */
+            for (int i = 0; i < 100; i++) /* more rows than the capacity */
                 fixture_loadf(&f, "{kind: Node, metadata: {name: more%d}}", i);
         assert_false(table_is_current(&table));
     }

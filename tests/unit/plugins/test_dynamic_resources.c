@@ -1,5 +1,5 @@
-/* DynamicResources: verdicts about claims, which devices the allocator picks, and scores. What is picked was compared
- * with the reference's allocator. */
+/* DynamicResources: statuses for claims, the devices that the allocator picks, and scores. The picks were compared with
+ * kube-scheduler's allocator. */
 #include "support/fixture.h"
 
 #include "api/fields.h"
@@ -31,8 +31,8 @@ extern const struct plugin plugin_dynamic_resources;
 #define POD(more) "{kind: Pod, metadata: {name: p, uid: uid-p}, spec: {" more "}}"
 #define USES(claim) POD("resourceClaims: [{name: c, resourceClaimName: " claim "}]")
 
-/* ---- verdicts ---- */
-struct verdict_case {
+/* ---- filter ---- */
+struct filter_case {
     const char *name, *objects, *pod;
     enum status_code code;
     const char *reason;
@@ -44,13 +44,13 @@ struct verdict_case {
         "p", "x", "") "]}, nodeSelector: {nodeSelectorTerms: [" selector "]}}}"
 #define IN_ZONE(zone) "{matchExpressions: [{key: zone, operator: In, values: [" zone "]}]}"
 #define GPU CLASS("gpu", "extendedResourceName: example.com/gpu")
-#define ASKS(resource, amount) \
+#define REQUESTS(resource, amount) \
     POD("containers: [{name: c, resources: {requests: {" resource ": " amount "}}}]")
 
 #define FAILED "running \"DynamicResources\" filter plugin: "
 
-static const struct verdict_case verdicts[] = {
-    { "no devices", ANY, ASKS("cpu", "1"), STATUS_SUCCESS, "" },
+static const struct filter_case filter_cases[] = {
+    { "no devices", ANY, REQUESTS("cpu", "1"), STATUS_SUCCESS, "" },
     { "no such claim", ANY, USES("x"), STATUS_UNRESOLVABLE, "could not find ResourceClaim \"default/x\"" },
     { "a template whose claim is not made yet", ANY,
       POD("resourceClaims: [{name: c, resourceClaimTemplateName: x}]"), STATUS_UNRESOLVABLE,
@@ -61,7 +61,7 @@ static const struct verdict_case verdicts[] = {
       "{kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: x}]}, "
       "status: {resourceClaimStatuses: [{name: c}]}}",
       STATUS_SUCCESS, "" },
-    { "a made claim of somebody else", ANY WANTS(""),
+    { "a generated claim of another pod", ANY WANTS(""),
       "{kind: Pod, metadata: {name: p, uid: u}, spec: {resourceClaims: [{name: c, resourceClaimTemplateName: "
       "x}]}, "
       "status: {resourceClaimStatuses: [{name: c, resourceClaimName: c}]}}",
@@ -83,7 +83,7 @@ static const struct verdict_case verdicts[] = {
       "cannot allocate all claims" },
     { "in use", ONE_DEVICE HOLDS("other", RESULT("p", "x", "")) WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_UNRESOLVABLE, "cannot allocate all claims" },
-    { "in use by who only looks on",
+    { "in use with admin access",
       ONE_DEVICE HOLDS("other", RESULT("p", "x", ", adminAccess: true"))
           WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_SUCCESS, "" },
@@ -106,22 +106,22 @@ static const struct verdict_case verdicts[] = {
     { "allocated elsewhere", ANY CLAIM("c", "", ALLOCATED(IN_ZONE("other"))), USES("c"), STATUS_UNRESOLVABLE,
       "resourceclaim not available on the node" },
 
-    { "a resource that a class stands for", ONE_DEVICE GPU, ASKS("example.com/gpu", "1"), STATUS_SUCCESS,
+    { "a resource that a class stands for", ONE_DEVICE GPU, REQUESTS("example.com/gpu", "1"), STATUS_SUCCESS,
       "" },
-    { "more of it than there are devices", ONE_DEVICE GPU, ASKS("example.com/gpu", "2"), STATUS_UNRESOLVABLE,
-      "cannot allocate all claims" },
-    { "by the name of the class", ONE_DEVICE GPU, ASKS("deviceclass.resource.kubernetes.io/gpu", "2"),
+    { "more of it than there are devices", ONE_DEVICE GPU, REQUESTS("example.com/gpu", "2"),
       STATUS_UNRESOLVABLE, "cannot allocate all claims" },
-    { "none of it", ONE_DEVICE GPU, ASKS("example.com/gpu", "0"), STATUS_SUCCESS, "" },
-    { "a resource that nobody has, and one of a class", ONE_DEVICE GPU,
+    { "by the name of the class", ONE_DEVICE GPU, REQUESTS("deviceclass.resource.kubernetes.io/gpu", "2"),
+      STATUS_UNRESOLVABLE, "cannot allocate all claims" },
+    { "none of it", ONE_DEVICE GPU, REQUESTS("example.com/gpu", "0"), STATUS_SUCCESS, "" },
+    { "a resource that no node has, and one of a class", ONE_DEVICE GPU,
       POD("containers: [{name: c, resources: {requests: {example.com/gpu: 1, example.com/fpga: 1}}}]"),
       STATUS_UNRESOLVABLE, "cannot fit resource" },
 };
 
-static void test_verdicts(void **state _unused_)
+static void test_filter(void **state _unused_)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
-        const struct verdict_case *c = &verdicts[i];
+    for (size_t i = 0; i < ARRAY_SIZE(filter_cases); i++) {
+        const struct filter_case *c = &filter_cases[i];
         struct fixture f;
         FIXTURE(&f, NULL, &plugin_dynamic_resources);
         fixture_load(&f, NODE("a", "z"));
@@ -135,7 +135,7 @@ static void test_verdicts(void **state _unused_)
     }
 }
 
-/* ---- what is picked ---- */
+/* ---- picked devices ---- */
 struct pick_case {
     const char *name, *objects;
     const char *want; /* "request=pool/device" of claim c, one after the other */
@@ -190,7 +190,7 @@ static const struct pick_case picks[] = {
       ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) HOLDS("o", RESULT("p", "x", ""))
           WANTS("{name: r, " ALL("") "}"),
       "" },
-    { "all that are there are none", ANY WANTS("{name: r, " ALL("") "}"), "" },
+    { "all of no devices", ANY WANTS("{name: r, " ALL("") "}"), "" },
     { "with admin access, also what is in use",
       ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("w", "")) HOLDS("o", RESULT("p", "x", ""))
           WANTS("{name: r, " ALL(", adminAccess: true") "}"),
@@ -305,7 +305,7 @@ static void test_picks(void **state _unused_)
     }
 }
 
-/* All that goes into the status: configurations, and where the devices can be used. */
+/* The complete allocation in the status: configurations and node selector. */
 static void test_allocation(void **state _unused_)
 {
     static const struct {
@@ -339,7 +339,7 @@ static void test_allocation(void **state _unused_)
           "{\"devices\":{\"results\":[{\"bindingConditions\":[\"ready\"],\"bindingFailureConditions\":["
           "\"failed\"],"
           "\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]}}" },
-        { "where labels say, each once",
+        { "node selector terms of slices, each once",
           ANY SLICE("p", "nodeSelector: {nodeSelectorTerms: [" IN_ZONE("z") "]}",
                     DEV("x", "") ", " DEV("w", "")) WANTS(TWO),
           "{\"devices\":{\"results\":[{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"},"
@@ -347,7 +347,7 @@ static void test_allocation(void **state _unused_)
           "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\",\"operator\":"
           "\"In\","
           "\"values\":[\"z\"]}]}]}}" },
-        { "where it was bound to", ANY SLICE("p", ANYWHERE, DEV("x", ", bindsToNode: true")) WANTS(ONE),
+        { "bound to the node", ANY SLICE("p", ANYWHERE, DEV("x", ", bindsToNode: true")) WANTS(ONE),
           "{\"devices\":{\"results\":[{\"device\":\"x\",\"driver\":\"d\",\"pool\":\"p\",\"request\":\"r\"}]},"
           "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
           "\"operator\":\"In\","
@@ -367,7 +367,7 @@ static void test_allocation(void **state _unused_)
     }
 }
 
-/* A search that could go on for ever ends. */
+/* A search that could go on forever is ended. */
 static void test_search_ends(void **state _unused_)
 {
     struct fixture f;
@@ -395,7 +395,7 @@ static void test_search_ends(void **state _unused_)
                  &result);
     assert_int_equal(status.code, STATUS_ERROR);
     assert_str(status_message(status, &scratch), "node a: timed out trying to allocate devices");
-    assert_true(scratch.total_bytes < 1 << 20); /* a search does not grow with its length */
+    assert_true(scratch.total_bytes < 1 << 20); /* memory does not grow with the length of the search */
     selectors_release(&selectors);
     arena_release(&scratch);
     strbuf_release(&devices);
@@ -418,7 +418,7 @@ static void test_scores(void **state _unused_)
     assert_true(fixture_scores(&f, (const char *const[]){ "a", "b", "c", NULL }, scores));
     assert_int_equal(scores[0], 100);
     assert_int_equal(scores[1], 87); /* 7 of 8 */
-    assert_int_equal(scores[2], 0);  /* nothing was found there */
+    assert_int_equal(scores[2], 0);  /* nothing was allocated there */
     fixture_release(&f);
 }
 
@@ -475,7 +475,7 @@ static void test_claim_events(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_filter),     cmocka_unit_test(test_picks),
         cmocka_unit_test(test_allocation), cmocka_unit_test(test_search_ends),
         cmocka_unit_test(test_scores),     cmocka_unit_test(test_claim_events),
     };

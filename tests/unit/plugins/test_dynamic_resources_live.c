@@ -1,6 +1,6 @@
-/* DynamicResources with an API server: what Reserve decides is seen by the next pods at once, PreBind writes it one
- * claim after the other, and Unreserve takes it back. Every object lives in memory of its own, which is freed as soon
- * as it is replaced: whoever kept a pointer meanwhile is caught by the sanitizer. */
+/* DynamicResources with an API server: later pods see what Reserve decides at once, PreBind writes it claim by claim,
+ * and Unreserve undoes it. Each object has its own memory, which is freed when the object is replaced: the sanitizer
+ * reports pointers that were kept. */
 #include "support/fixture.h"
 
 #include "cluster/devices.h"
@@ -37,7 +37,7 @@ struct owned {
 };
 
 struct live {
-    struct fixture f; /* first: the fixture's hook gets this */
+    struct fixture f; /* first member: the fixture's hook gets a pointer to it */
     struct owned objects[OBJECTS_MAX];
     size_t objects_len;
     struct owned last;
@@ -61,7 +61,7 @@ static void add(struct fixture *f, enum api_kind kind, struct meta *object)
         assert_true(cluster_set_object(&f->cluster, kind, object, object));
 }
 
-/* One object; the one before it is freed. */
+/* Adds an object; its previous version is freed. */
 static void put(struct live *live, const char *yaml)
 {
     struct arena cycles = live->f.arena;
@@ -115,7 +115,7 @@ static void live_release(struct live *live)
 }
 
 /* A cycle of the pod up to Filter. */
-static struct status try(struct live *live, const char *pod)
+static struct status filter_pod(struct live *live, const char *pod)
 {
     fixture_cycle(&live->f, pod);
     live->f.cycle.writer = &live->writer;
@@ -125,7 +125,7 @@ static struct status try(struct live *live, const char *pod)
 
 static void reserve(struct live *live, const char *pod)
 {
-    assert_status(try(live, pod), STATUS_SUCCESS, "");
+    assert_status(filter_pod(live, pod), STATUS_SUCCESS, "");
     assert_status(run_reserve(&live->f.cycle, fixture_row(&live->f, "a")), STATUS_SUCCESS, "");
 }
 
@@ -172,7 +172,7 @@ static void assert_sent(const struct live *live, uint32_t write, enum effect_kin
         fail_msg("sent " STR_FMT "\nwant %s", STR_ARG(sent->body), body);
 }
 
-/* ---- the good end ---- */
+/* ---- success ---- */
 #define STATUS_BODY(version, device) \
     "{\"metadata\":{\"uid\":\"uid-c\",\"resourceVersion\":\"" version "\"},\"status\":{\"allocation\":{" \
     "\"allocationTimestamp\":\"1970-01-01T00:16:40Z\",\"devices\":{\"results\":[{\"device\":\"" device \
@@ -189,7 +189,7 @@ static void test_allocation_is_written(void **state _unused_)
     put(&live, CLAIM("d", "5", "", ""));
     reserve(&live, POD("p", "c"));
     assert_int_equal(holders(&live, "x"), 1);
-    put(&live, CLAIM("c", "5", "", "")); /* what Reserve saw is gone, and the same comes again */
+    put(&live, CLAIM("c", "5", "", "")); /* the object that Reserve saw is replaced by an equal one */
     put(&live, SLICE("{name: x}"));
     assert_int_equal(holders(&live, "x"), 1);
     assert_status(pre_bind(&live), STATUS_WAIT, "");
@@ -204,7 +204,7 @@ static void test_allocation_is_written(void **state _unused_)
     assert_null(claim_of(&live, "c")->status.allocation);
     answer(&live, 1, ANSWER_DONE, "7");
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
-    /* The claim is seen as it was written, until a stored one is as new. */
+    /* The written claim is used until the model has a version as new. */
     assert_non_null(claim_of(&live, "c")->status.allocation);
     put(&live, CLAIM("c", "6", ", finalizers: [" FINALIZER "]", ""));
     assert_non_null(claim_of(&live, "c")->status.allocation);
@@ -217,7 +217,7 @@ static void test_allocation_is_written(void **state _unused_)
     live_release(&live);
 }
 
-/* Pods that come meanwhile see the device as taken, and must not use the claim before it is written. */
+/* Concurrent pods see the device as allocated, and must not use the claim before it is written. */
 static void test_others_meanwhile(void **state _unused_)
 {
     struct live live;
@@ -227,21 +227,22 @@ static void test_others_meanwhile(void **state _unused_)
     reserve(&live, POD("p", "c"));
     struct cycle first = live.f.cycle;
     live.f.cycle.profile = NULL;
-    assert_status(try(&live, POD("q", "e")), STATUS_UNRESOLVABLE, "cannot allocate all claims");
+    assert_status(filter_pod(&live, POD("q", "e")), STATUS_UNRESOLVABLE, "cannot allocate all claims");
     assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "still not schedulable");
-    assert_status(try(&live, POD("s", "c")), STATUS_UNRESOLVABLE,
+    assert_status(filter_pod(&live, POD("s", "c")), STATUS_UNRESOLVABLE,
                   "resource claim default/c is in the process of being allocated");
     cycle_release(&live.f.cycle);
     live.f.cycle = first;
     assert_status(pre_bind(&live), STATUS_WAIT, "");
-    assert_sent(&live, 0, EFFECT_CLAIM_STATUS, "c", STATUS_BODY("5", "x")); /* it had its finalizer */
+    assert_sent(&live, 0, EFFECT_CLAIM_STATUS, "c",
+                STATUS_BODY("5", "x")); /* the claim already had its finalizer */
     answer(&live, 0, ANSWER_DONE, "6");
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
-    assert_status(try(&live, POD("s", "c")), STATUS_SUCCESS, ""); /* claims may be shared */
+    assert_status(filter_pod(&live, POD("s", "c")), STATUS_SUCCESS, ""); /* claims may be shared */
     live_release(&live);
 }
 
-/* An allocated claim is only reserved; one that is reserved already needs nothing. */
+/* An allocated claim is only reserved; a reserved claim needs no write. */
 static void test_reservation(void **state _unused_)
 {
     struct live live;
@@ -268,7 +269,7 @@ static void test_reservation(void **state _unused_)
     live_release(&live);
 }
 
-/* ---- taking back ---- */
+/* ---- unreserve ---- */
 static void test_unreserve(void **state _unused_)
 {
     struct live live;
@@ -300,7 +301,7 @@ static void test_conflict(void **state _unused_)
     reserve(&live, POD("p", "c"));
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     answer(&live, 0, ANSWER_CONFLICT, "");
-    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the newer one is not here yet */
+    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the newer version has not arrived */
     assert_int_equal(live.writes, 1);
     assert_true(live.f.cycle.wake_ns > live.f.cycle.now_ns);
     put(&live, CLAIM("c", "8", ", finalizers: [" FINALIZER "]", ""));
@@ -315,7 +316,7 @@ static void test_conflict(void **state _unused_)
     live_release(&live);
 }
 
-/* The answer was lost, the write was done: its repetition meets a conflict. */
+/* The write succeeded but its answer was lost: the retry gets a conflict. */
 static void test_conflict_with_itself(void **state _unused_)
 {
     struct live live;
@@ -344,13 +345,13 @@ static void test_conflict_ends(void **state _unused_)
         pre_bind(&live), STATUS_ERROR,
         "add allocation and reservation to claim default/c: Operation cannot be fulfilled on "
         "resourceclaims.resource.k8s.io \"c\": the object has been modified; please apply your changes to "
-        "the latest version and try again");
+        "the latest version and filter_pod again");
     live_release(&live);
 }
 
 /* ---- devices that must be prepared ---- */
 #define PREPARED ", bindingConditions: [ready], bindingFailureConditions: [broken]"
-#define DEVICE_SAYS(type, more) \
+#define DEVICE_CONDITION(type, more) \
     ", devices: [{driver: d, pool: p, device: x, conditions: [{type: " type ", status: 'True'" more "}]}]"
 
 static void begin_preparation(struct live *live)
@@ -367,23 +368,23 @@ static void begin_preparation(struct live *live)
     assert_str(live->sent[1].event.reason, "BindingConditionsPending");
     assert_str(live->sent[1].event.note, "waiting for binding conditions for device on node a");
     assert_status(pre_bind(live), STATUS_WAIT, "");
-    assert_int_equal(live->writes, 2); /* said once */
+    assert_int_equal(live->writes, 2); /* written once */
 }
 
 static void test_preparation(void **state _unused_)
 {
     struct live live;
     begin_preparation(&live);
-    put(&live, CLAIM("c", "7", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_SAYS("other", "")));
+    put(&live, CLAIM("c", "7", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_CONDITION("other", "")));
     assert_status(pre_bind(&live), STATUS_WAIT, "");
-    put(&live, CLAIM("c", "8", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_SAYS("ready", "")));
+    put(&live, CLAIM("c", "8", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_CONDITION("ready", "")));
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
     live_release(&live);
 
     begin_preparation(&live);
-    put(&live,
-        CLAIM("c", "7", "",
-              ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_SAYS("broken", ", reason: Smoke, message: hot")));
+    put(&live, CLAIM("c", "7", "",
+                     ALLOCATED("x", PREPARED) RESERVED("p")
+                         DEVICE_CONDITION("broken", ", reason: Smoke, message: hot")));
     assert_status(pre_bind(&live), STATUS_ERROR,
                   "device binding failed: claim=c, reason=Smoke, message=\"hot\"");
     live_release(&live);
@@ -406,11 +407,13 @@ static void test_deallocation(void **state _unused_)
     struct live live;
     live_init(&live);
     put(&live, CLAIM("c", "5", "", ALLOCATED_ELSEWHERE RESERVED("other")));
-    assert_status(try(&live, POD("p", "c")), STATUS_UNRESOLVABLE, "resourceclaim not available on the node");
+    assert_status(filter_pod(&live, POD("p", "c")), STATUS_UNRESOLVABLE,
+                  "resourceclaim not available on the node");
     assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "still not schedulable");
     assert_int_equal(live.writes, 0);
     put(&live, CLAIM("c", "6", "", ALLOCATED_ELSEWHERE RESERVED("p")));
-    assert_status(try(&live, POD("p", "c")), STATUS_UNRESOLVABLE, "resourceclaim not available on the node");
+    assert_status(filter_pod(&live, POD("p", "c")), STATUS_UNRESOLVABLE,
+                  "resourceclaim not available on the node");
     assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "deallocation of ResourceClaim completed");
     assert_sent(&live, 0, EFFECT_CLAIM_STATUS, "c",
                 "{\"metadata\":{\"uid\":\"uid-c\",\"resourceVersion\":\"6\"},"
@@ -479,7 +482,7 @@ static void test_extended_resource(void **state _unused_)
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
     assert_int_equal(holders(&live, "x"), 1);
     assert_int_equal(holders(&live, "w"), 1);
-    unreserve(&live); /* the pod was not bound after all: the claim goes */
+    unreserve(&live); /* the pod was not bound: the claim is deleted */
     assert_int_equal(live.writes, 6);
     assert_int_equal(live.sent[4].kind, EFFECT_CLAIM_PATCH);
     assert_int_equal(live.sent[5].kind, EFFECT_CLAIM_DELETE);
@@ -487,7 +490,7 @@ static void test_extended_resource(void **state _unused_)
     live_release(&live);
 }
 
-/* Without an API server all is done at once. */
+/* Without an API server everything takes effect at once. */
 static void test_offline(void **state _unused_)
 {
     struct live live;
@@ -498,8 +501,8 @@ static void test_offline(void **state _unused_)
     live.f.cycle.writer = NULL;
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
     assert_int_equal(holders(&live, "x"), 1);
-    assert_status(try(&live, POD("q", "c")), STATUS_SUCCESS, "");
-    assert_status(try(&live, POD("s", "e")), STATUS_UNRESOLVABLE, "cannot allocate all claims");
+    assert_status(filter_pod(&live, POD("q", "c")), STATUS_SUCCESS, "");
+    assert_status(filter_pod(&live, POD("s", "e")), STATUS_UNRESOLVABLE, "cannot allocate all claims");
     live_release(&live);
 }
 

@@ -1,4 +1,4 @@
-/* Nodes that have the images already. */
+/* ImageLocality: nodes that already have the images. */
 #include "support/fixture.h"
 
 extern const struct plugin plugin_image_locality;
@@ -16,7 +16,7 @@ struct score_case {
 #define SIZE_4000 "4194304000"
 
 static const struct score_case cases[] = {
-    { "nobody has it",
+    { "no node has it",
       HAS("a", "") HAS("b", ""),
       RUNS("containers: [{name: c, image: 'app:v1'}]"),
       { 0, 0 } },

@@ -1,4 +1,4 @@
-/* Pods that want to be near others, or far from them, and others that want to be far from the pod. */
+/* InterPodAffinity: affinity and anti-affinity of the pod, and anti-affinity of existing pods. */
 #include "support/fixture.h"
 
 #include "plugins/inter_pod_affinity/args.h"
@@ -28,15 +28,16 @@ static const struct inter_pod_affinity_args usual = { .hard_pod_affinity_weight 
 /* ---- filter ---- */
 struct filter_case {
     const char *name, *running, *pod;
-    const char *want; /* of a, b, c, d: y fits, n: affinity, x: anti-affinity, o: that of others */
+    const char
+        *want; /* of a, b, c, d: y fits, n: affinity, x: anti-affinity, o: anti-affinity of existing pods */
 };
 
 static const struct filter_case filters[] = {
     { "no wishes", RUNS("r", "a", "db", ""), POD("web", ""), "yyyy" },
     { "near: the zone of the other", RUNS("r", "a", "db", ""), POD("web", NEAR(TERM("zone", "db"))), "yynn" },
     { "near: the very node", RUNS("r", "a", "db", ""), POD("web", NEAR(TERM("host", "db"))), "ynnn" },
-    { "near somebody who is not there", RUNS("r", "a", "cache", ""), POD("web", NEAR(TERM("zone", "db"))),
-      "nnnn" },
+    { "affinity to a pod that does not exist", RUNS("r", "a", "cache", ""),
+      POD("web", NEAR(TERM("zone", "db"))), "nnnn" },
     { "near its own kind: the first may go anywhere with the key", RUNS("r", "a", "db", ""),
       POD("web", NEAR(TERM("zone", "web"))), "yyyn" },
     { "near its own kind: the second may not", RUNS("r", "c", "web", ""),
@@ -54,9 +55,10 @@ static const struct filter_case filters[] = {
     { "far from its own kind that is not there yet", RUNS("r", "a", "db", ""),
       POD("web", FAR(TERM("zone", "web"))), "yyyy" },
     { "others keep away", RUNS("r", "a", "db", FAR(TERM("zone", "web"))), POD("web", ""), "ooyy" },
-    { "others keep away from somebody else", RUNS("r", "a", "db", FAR(TERM("zone", "cache"))), POD("web", ""),
-      "yyyy" },
-    { "others who have no zone", RUNS("r", "d", "db", FAR(TERM("zone", "web"))), POD("web", ""), "yyyy" },
+    { "anti-affinity of an existing pod to other pods", RUNS("r", "a", "db", FAR(TERM("zone", "cache"))),
+      POD("web", ""), "yyyy" },
+    { "an existing pod on a node without the label", RUNS("r", "d", "db", FAR(TERM("zone", "web"))),
+      POD("web", ""), "yyyy" },
     { "the first reason counts", RUNS("r", "a", "db", FAR(TERM("zone", "web"))),
       POD("web", FAR(TERM("host", "db")) ", " NEAR(TERM("zone", "db"))), "xonn" },
     { "in its own namespace only",
@@ -70,12 +72,12 @@ static const struct filter_case filters[] = {
       POD("web", NEAR(TERM("zone", "db"))), "nnnn" },
 };
 
-static char letter_of(struct status status)
+static char mark_of(struct status status)
 {
     static const struct {
         const char *reason;
         enum status_code code;
-        char letter;
+        char mark;
     } reasons[] = {
         { "node(s) didn't match pod affinity rules", STATUS_UNRESOLVABLE, 'n' },
         { "node(s) didn't match pod anti-affinity rules", STATUS_UNSCHEDULABLE, 'x' },
@@ -83,7 +85,7 @@ static char letter_of(struct status status)
     };
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (status.code == reasons[i].code && str_is(status.reasons[0], reasons[i].reason))
-            return reasons[i].letter;
+            return reasons[i].mark;
     return status_ok(status) ? 'y' : '?';
 }
 
@@ -101,7 +103,7 @@ static void test_filter(void **state)
         fixture_cycle(&f, filters[i].pod);
         assert_true(status_ok(run_pre_filter(&f.cycle, &narrow, &blamed)));
         for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
-            char got = letter_of(run_filters(&f.cycle, fixture_view(&f, names[n])));
+            char got = mark_of(run_filters(&f.cycle, fixture_view(&f, names[n])));
             if (got != filters[i].want[n])
                 fail_msg("%s: node %s: got %c, want %c", filters[i].name, names[n], got, filters[i].want[n]);
         }
@@ -109,7 +111,7 @@ static void test_filter(void **state)
     }
 }
 
-/* A pod that nothing is asked about is not looked at node by node. */
+/* The plugin skips a pod that no term concerns. */
 static void test_skips(void **state)
 {
     (void)state;
@@ -136,7 +138,7 @@ struct score_case {
 };
 
 static const struct score_case scores[] = {
-    { "nobody has preferences",
+    { "no preferred terms",
       { .hard_pod_affinity_weight = 1 },
       RUNS("r", "a", "db", ""),
       POD("web", ""),

@@ -175,7 +175,7 @@ static void test_score(void **state)
     }
 }
 
-/* What the configuration adds holds for every pod, beside the pod's own. */
+/* addedAffinity applies to every pod, in addition to the pod's own affinity. */
 static void test_added_affinity(void **state)
 {
     (void)state;

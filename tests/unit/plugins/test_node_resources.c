@@ -1,4 +1,4 @@
-/* Does the pod fit, which resources are short, and how good is a node: least, most, by a shape, in balance. */
+/* NodeResourcesFit and BalancedAllocation: which resources are insufficient, and the scores by strategy. */
 #include "support/fixture.h"
 
 #include "plugins/node_resources/args.h"
@@ -40,7 +40,7 @@ static const struct filter_case filters[] = {
     { "as much as the node has", SMALL, BUSY, WANTS("cpu: 2"), STATUS_UNSCHEDULABLE, "Insufficient cpu" },
     { "too many pods", NODE("a", "cpu: 2, pods: 1"), RUNS("r", "a", ""), WANTS(""), STATUS_UNSCHEDULABLE,
       "Too many pods" },
-    { "no room for pods at all", NODE("a", "cpu: 2"), "", WANTS(""), STATUS_UNSCHEDULABLE, "Too many pods" },
+    { "no capacity for pods", NODE("a", "cpu: 2"), "", WANTS(""), STATUS_UNSCHEDULABLE, "Too many pods" },
     { "everything is short", NODE("a", "cpu: 2, memory: 1000, pods: 1, ephemeral-storage: 5"), BUSY,
       WANTS("memory: 900, cpu: 1900m, ephemeral-storage: 5, example.com/gpu: 1"), STATUS_UNRESOLVABLE,
       "Too many pods, Insufficient cpu, Insufficient memory, Insufficient example.com/gpu" },
@@ -49,8 +49,8 @@ static const struct filter_case filters[] = {
     { "a resource that no node has", SMALL, "", WANTS("example.com/tpu: 1"), STATUS_UNRESOLVABLE,
       "Insufficient example.com/tpu" },
     { "none of a resource that no node has", SMALL, "", WANTS("example.com/tpu: 0"), STATUS_SUCCESS, "" },
-    { "names that nobody accounts for", SMALL, "", WANTS("made-up: 5"), STATUS_SUCCESS, "" },
-    { "nothing asked, nothing left", NODE("a", "cpu: 1, pods: 9"), RUNS("r", "a", "cpu: 5"),
+    { "resource names that are not counted", SMALL, "", WANTS("made-up: 5"), STATUS_SUCCESS, "" },
+    { "no requests on an overcommitted node", NODE("a", "cpu: 1, pods: 9"), RUNS("r", "a", "cpu: 5"),
       WANTS("memory: 0"), STATUS_SUCCESS, "" },
     { "the largest init container counts", SMALL, BUSY,
       "{kind: Pod, metadata: {name: p}, spec: {initContainers: [{name: i, resources: {requests: {cpu: "
@@ -150,13 +150,16 @@ static const struct score_case scores[] = {
     { "most allocated", MOST(cpu_and_memory), "cpu: 1, memory: 2Gi", { 25, 62 } },
     { "more than there is", LEAST(cpu_and_memory), "cpu: 9, memory: 2Gi", { 37, 12 } },
     { "more than there is counts as all of it", MOST(cpu_and_memory), "cpu: 9, memory: 2Gi", { 62, 87 } },
-    /* 100m and 200Mi are taken for granted: 97.5 and 97.5; 72.5 and 47.5 */
-    { "asks for nothing", LEAST(cpu_and_memory), "", { 97, 59 } },
-    { "a resource that the pod does not ask for does not count", LEAST(with_gpu), "cpu: 1", { 75, 50 } },
-    { "a device counts where it is asked for", LEAST(with_gpu), "cpu: 1, example.com/gpu: 2", { 56, 50 } },
+    /* 100m and 200Mi are assumed: 97.5 and 97.5; 72.5 and 47.5 */
+    { "no requests", LEAST(cpu_and_memory), "", { 97, 59 } },
+    { "a resource that the pod does not request is ignored", LEAST(with_gpu), "cpu: 1", { 75, 50 } },
+    { "an extended resource counts if it is requested",
+      LEAST(with_gpu),
+      "cpu: 1, example.com/gpu: 2",
+      { 56, 50 } },
     { "bin packing", RATIO(cpu_and_memory, &bin_pack), "cpu: 1, memory: 2Gi", { 25, 63 } },
     { "spreading out", RATIO(cpu_and_memory, &spread_out), "cpu: 1, memory: 2Gi", { 75, 38 } },
-    /* 25% of the way: 50 each; cpu 50%: 100, memory 75%: 60 */
+    /* 25%: 50 each; cpu 50%: 100, memory 75%: 60 */
     { "a shape with a peak", RATIO(cpu_and_memory, &tent), "cpu: 1, memory: 2Gi", { 50, 80 } },
     { "weights of a shape", RATIO(uneven, &tent), "cpu: 1, memory: 2Gi", { 50, 90 } },
 };
@@ -201,10 +204,10 @@ struct balance_case {
 /* 50 + (50 + with - without) / 2, where each is 100 less half the difference of the shares. Without the pod the
  * empty node is at 100, the other (1/4, 4/8) at 87. */
 static const struct balance_case balances[] = {
-    { "asks for nothing", "", { -1 } },
+    { "no requests", "", { -1 } },
     { "equal shares", "cpu: 1, memory: 2Gi", { 75, 75 } },
     { "uneven shares", "cpu: 1, memory: 4Gi", { 68, 69 } }, /* with: 87, and 1/2 to 1: 75 */
-    { "makes up for it", "cpu: 1", { 68, 81 } },            /* with: 87, and 1/2 to 1/2: 100 */
+    { "improves the balance", "cpu: 1", { 68, 81 } },       /* with: 87, and 1/2 to 1/2: 100 */
     { "more than there is is all of it", "cpu: 9, memory: 8Gi", { 75, 81 } },
     { "devices do not count here", "example.com/gpu: 4", { -1 } },
 };
@@ -247,7 +250,7 @@ static void test_balance_of_three(void **state)
     fixture_release(&f);
 }
 
-/* ---- what both share ---- */
+/* ---- the scorer of both plugins ---- */
 static void test_scorer(void **state)
 {
     (void)state;
@@ -256,29 +259,29 @@ static void test_scorer(void **state)
                                       { STR("example.com/gpu"), 3 },
                                       { STR("made-up"), 4 },
                                       { STR("pods"), 5 } };
-    struct scorer asked, filled;
+    struct scorer requested_only, filled;
     struct fixture f;
     int64_t requests[5], requested[5], allocated[5], allocatable[5];
     FIXTURE_BARE(&f);
-    assert_int_equal(scorer_init(&asked, &f.cluster, list, 5, true, NULL), 0);
+    assert_int_equal(scorer_init(&requested_only, &f.cluster, list, 5, true, NULL), 0);
     assert_int_equal(scorer_init(&filled, &f.cluster, list, 5, false, NULL), 0);
-    assert_true(asked.items[2].scalar && !asked.items[0].scalar);
-    assert_int_equal(asked.items[3].number, UINT32_MAX); /* no node has it */
-    assert_int_equal(asked.items[4].number, UINT32_MAX); /* pods are no amount */
+    assert_true(requested_only.items[2].scalar && !requested_only.items[0].scalar);
+    assert_int_equal(requested_only.items[3].number, UINT32_MAX); /* no node has it */
+    assert_int_equal(requested_only.items[4].number, UINT32_MAX); /* pods cannot be scored */
     fixture_load(&f, EMPTY_AND_BUSY RUNS("idle", "b", "") WANTS("cpu: 1"));
-    scorer_requests(&asked, f.last_pod->api, &f.arena, requests);
+    scorer_requests(&requested_only, f.last_pod->api, &f.arena, requests);
     assert_int_equal(requests[0], 1000);
     assert_int_equal(requests[1], 0);
-    scorer_node(&asked, fixture_view(&f, "b"), requests, requested, allocated, allocatable);
+    scorer_node(&requested_only, fixture_view(&f, "b"), requests, requested, allocated, allocatable);
     assert_int_equal(allocatable[0], 4000);
     assert_int_equal(allocated[0], 1000);
     assert_int_equal(requested[0], 2000);
-    assert_int_equal(allocatable[2], 0); /* not asked for: does not count */
+    assert_int_equal(allocatable[2], 0); /* not requested: ignored */
     assert_int_equal(allocatable[3], 0);
     scorer_requests(&filled, f.last_pod->api, &f.arena, requests);
     assert_int_equal(requests[1], 200 * 1024 * 1024);
     scorer_node(&filled, fixture_view(&f, "b"), requests, requested, allocated, allocatable);
-    assert_int_equal(allocated[0], 1100); /* with 100m for the idle pod */
+    assert_int_equal(allocated[0], 1100); /* with 100m for the pod without requests */
     assert_int_equal(requested[0], 2100);
     fixture_release(&f);
 }
@@ -288,7 +291,7 @@ struct columns_case {
     bool exact;
 };
 
-/* Doubles may stand in for integers only where they are exact, on every node. */
+/* Doubles may replace integers only if they are exact on every node. */
 static const struct columns_case exactness[] = {
     { "small amounts", NODE("a", "cpu: 4, memory: 8Gi"), "cpu: 1", true },
     { "a node without memory", NODE("a", "cpu: 4"), "cpu: 1", false },

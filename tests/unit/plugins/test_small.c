@@ -1,4 +1,4 @@
-/* The plugins that fit on a page: gates, queue order, cordons, node names, host ports, declared features, devices. */
+/* Small plugins: SchedulingGates, PrioritySort, NodeUnschedulable, NodeName, NodePorts, declared features, binder. */
 #include "support/fixture.h"
 
 extern const struct plugin plugin_scheduling_gates, plugin_priority_sort, plugin_node_unschedulable,
@@ -7,7 +7,7 @@ extern const struct plugin plugin_scheduling_gates, plugin_priority_sort, plugin
 
 #define POD(spec) "{kind: Pod, metadata: {name: p}, spec: {" spec "}}"
 
-struct verdict_case {
+struct filter_case {
     const char *name;
     const struct plugin *plugin;
     const char *objects; /* with a node "a" */
@@ -25,11 +25,11 @@ struct verdict_case {
 #define RUNS(ports) \
     "{kind: Pod, metadata: {name: running}, spec: {nodeName: a, containers: [{name: c, ports: [" ports \
     "]}]}}\n---\n"
-#define ASKS(ports) POD("containers: [{name: c, ports: [" ports "]}]")
+#define PORTS(ports) POD("containers: [{name: c, ports: [" ports "]}]")
 #define DECLARES(list) "{kind: Node, metadata: {name: a}, status: {declaredFeatures: [" list "]}}\n---\n"
 #define RESTARTS POD("containers: [{name: c, restartPolicyRules: [{action: RestartAllContainers}]}]")
 
-static const struct verdict_case verdicts[] = {
+static const struct filter_case filter_cases[] = {
     { "open node", &plugin_node_unschedulable, NODE_A, POD(""), STATUS_SUCCESS, "" },
     { "cordoned node", &plugin_node_unschedulable, CORDONED, POD(""), STATUS_UNRESOLVABLE, CORDON_REASON },
     { "cordon tolerated", &plugin_node_unschedulable, CORDONED,
@@ -44,18 +44,18 @@ static const struct verdict_case verdicts[] = {
     { "this node named", &plugin_node_name, NODE_A, POD("nodeName: a"), STATUS_SUCCESS, "" },
     { "another node named", &plugin_node_name, NODE_A, POD("nodeName: b"), STATUS_UNRESOLVABLE, NAME_REASON },
 
-    { "no ports", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{containerPort: 80}"),
+    { "no ports", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), PORTS("{containerPort: 80}"),
       STATUS_SUCCESS, "" },
-    { "same port", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), ASKS("{hostPort: 80}"),
+    { "same port", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"), PORTS("{hostPort: 80}"),
       STATUS_UNSCHEDULABLE, PORTS_REASON },
     { "same port, other protocol", &plugin_node_ports, NODE_A RUNS("{hostPort: 80}"),
-      ASKS("{hostPort: 80, protocol: UDP}"), STATUS_SUCCESS, "" },
+      PORTS("{hostPort: 80, protocol: UDP}"), STATUS_SUCCESS, "" },
     { "same port, other addresses", &plugin_node_ports, NODE_A RUNS("{hostPort: 80, hostIP: 10.0.0.1}"),
-      ASKS("{hostPort: 80, hostIP: 10.0.0.2}"), STATUS_SUCCESS, "" },
+      PORTS("{hostPort: 80, hostIP: 10.0.0.2}"), STATUS_SUCCESS, "" },
     { "same port, any address", &plugin_node_ports, NODE_A RUNS("{hostPort: 80, hostIP: 10.0.0.1}"),
-      ASKS("{hostPort: 80, hostIP: 0.0.0.0}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
+      PORTS("{hostPort: 80, hostIP: 0.0.0.0}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
     { "the second port clashes", &plugin_node_ports, NODE_A RUNS("{hostPort: 81}"),
-      ASKS("{hostPort: 80}, {hostPort: 81}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
+      PORTS("{hostPort: 80}, {hostPort: 81}"), STATUS_UNSCHEDULABLE, PORTS_REASON },
 
     { "no feature needed", &plugin_node_declared_features, NODE_A, POD(""), STATUS_SUCCESS, "" },
     { "feature missing", &plugin_node_declared_features, NODE_A, RESTARTS, STATUS_UNRESOLVABLE,
@@ -77,11 +77,11 @@ static const struct verdict_case verdicts[] = {
       "" },
 };
 
-static void test_verdicts(void **state)
+static void test_filter(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(verdicts); i++) {
-        const struct verdict_case *c = &verdicts[i];
+    for (size_t i = 0; i < ARRAY_SIZE(filter_cases); i++) {
+        const struct filter_case *c = &filter_cases[i];
         struct fixture f;
         FIXTURE(&f, NULL, c->plugin);
         fixture_load(&f, c->objects);
@@ -129,7 +129,7 @@ static void test_devices_score_and_post_filter(void **state)
     fixture_cycle(&f, POD(""));
     diagnosis_init(&diagnosis, &f.cluster, &f.arena);
     assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_ERROR,
-                  "not found"); /* PreFilter never came */
+                  "not found"); /* PreFilter was not called */
     fixture_filter(&f, "a");
     assert_true(fixture_scores(&f, (const char *const[]){ "a", NULL }, scores));
     assert_int_equal(scores[0], 0);
@@ -154,7 +154,7 @@ static void test_binds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_filter),      cmocka_unit_test(test_gates),
         cmocka_unit_test(test_queue_order), cmocka_unit_test(test_devices_score_and_post_filter),
         cmocka_unit_test(test_binds),
     };

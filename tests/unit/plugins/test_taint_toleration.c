@@ -1,4 +1,4 @@
-/* Taints keep pods off, or ask to be avoided. */
+/* TaintToleration: the filter and the score by PreferNoSchedule taints. */
 #include "support/fixture.h"
 
 extern const struct plugin plugin_taint_toleration;
@@ -16,7 +16,7 @@ static const struct filter_case filters[] = {
     { "no taints", "", "", true },
     { "NoSchedule", "{key: k, value: v, effect: NoSchedule}", "", false },
     { "NoExecute", "{key: k, value: v, effect: NoExecute}", "", false },
-    { "PreferNoSchedule keeps nobody off", "{key: k, value: v, effect: PreferNoSchedule}", "", true },
+    { "PreferNoSchedule rejects no pod", "{key: k, value: v, effect: PreferNoSchedule}", "", true },
     { "Equal", "{key: k, value: v, effect: NoSchedule}",
       "{key: k, operator: Equal, value: v, effect: NoSchedule}", true },
     { "no operator is Equal", "{key: k, value: v, effect: NoSchedule}",
@@ -67,7 +67,7 @@ struct score_case {
     int64_t want[3];
 };
 
-/* a has none, b one, c three soft taints. */
+/* a has no, b one, c three PreferNoSchedule taints. */
 static const struct score_case scores[] = {
     { "fewer is better", "", { 100, 67, 0 } },
     { "tolerated ones do not count",

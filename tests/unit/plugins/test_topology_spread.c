@@ -1,4 +1,4 @@
-/* Which constraints hold for a pod, which nodes and pods they count, what the filter says and how nodes are scored. */
+/* PodTopologySpread: the constraints of a pod, the nodes and pods that they count, the filter and the scores. */
 #include "support/fixture.h"
 
 #include "api/labels.h"
@@ -39,7 +39,7 @@ static const struct pod_topology_spread_args system_defaults = { .defaulting_typ
 /* ---- filter ---- */
 struct filter_case {
     const char *name, *pod;
-    const char *want; /* of a, b, c, d: y fits, n is too uneven, m has not the label */
+    const char *want; /* of a, b, c, d: y fits, n exceeds the skew, m lacks the label */
 };
 
 static const struct filter_case filters[] = {
@@ -144,7 +144,7 @@ static const struct score_case scores[] = {
     { "nothing matches",
       SPREADS(SOFT("1", "zone", "labelSelector: {matchLabels: {app: none}}")),
       { 100, 100, 100, 0 } },
-    { "keys that nobody has", SPREADS(SOFT("1", "rack", WEB)), { 0, 0, 0, 0 } },
+    { "keys that no node has", SPREADS(SOFT("1", "rack", WEB)), { 0, 0, 0, 0 } },
 };
 
 static void test_score(void **state)
@@ -185,7 +185,7 @@ struct default_case {
     "{kind: " kind ", metadata: {name: it, namespace: default}, spec: {selector: {" selector "}}}\n---\n"
 
 static const struct default_case defaults[] = {
-    { "nobody selects it", "", PLAIN, NULL, NULL },
+    { "no controller selects it", "", PLAIN, NULL, NULL },
     { "a service", SERVICE("s", "app: web"), PLAIN, "app: web", "tier: front" },
     { "two services", SERVICE("s", "app: web") SERVICE("t", "tier: front"), PLAIN, "app: web, tier: front",
       "app: web" },
@@ -223,7 +223,7 @@ static void test_defaults(void **state)
         fixture_load(&f, test->pod);
         const struct pod *pod = f.last_pod->api;
         constraints_of(f.profile.plugins[0].self, &f.cluster, pod, true, &f.arena, &list);
-        assert_int_equal(list.len, 0); /* the system's are soft */
+        assert_int_equal(list.len, 0); /* the system defaults are soft */
         constraints_of(f.profile.plugins[0].self, &f.cluster, pod, false, &f.arena, &list);
         if (list.len != (test->selects ? 2 : 0))
             fail_msg("%s: %u constraints", test->name, list.len);
@@ -241,7 +241,7 @@ static void test_defaults(void **state)
     }
 }
 
-/* The defaults of the configuration, hard ones too; a pod's own constraints replace them. */
+/* Defaults from the configuration, hard ones too; a pod's own constraints replace them. */
 static void test_configured_defaults(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void test_configured_defaults(void **state)
     fixture_release(&f);
 }
 
-/* An empty selector matches the pod itself, but counts none of those that run. */
+/* An empty selector matches the pod itself, but no running pod. */
 static void test_empty_selector(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* VolumeBinding: which nodes a pod's claims allow, what a reservation hides from the next pod, and what undoing it
- * gives back. */
+ * releases. */
 #include "support/fixture.h"
 
 #include "cluster/volumes.h"
@@ -56,10 +56,10 @@ static const struct filter_case filter_cases[] = {
     { "ephemeral claim is still to come", "",
       "{kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, ephemeral: {}}]}}", STATUS_UNRESOLVABLE,
       "waiting for ephemeral volume controller to create the persistentvolumeclaim \"p-v\"", NULL },
-    { "ephemeral claim of somebody else", LATE PVC("p-v", "late", "1Gi", "", ""),
+    { "ephemeral claim of another pod", LATE PVC("p-v", "late", "1Gi", "", ""),
       "{kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, ephemeral: {}}]}}", STATUS_UNRESOLVABLE,
       "PVC default/p-v was not created for pod default/p (pod is not owner)", NULL },
-    { "claim on its way out", LATE PVC("c", "late", "1Gi", ", deletionTimestamp: '2026-01-01T00:00:00Z'", ""),
+    { "terminating claim", LATE PVC("c", "late", "1Gi", ", deletionTimestamp: '2026-01-01T00:00:00Z'", ""),
       POD("p", "c"), STATUS_UNRESOLVABLE, "persistentvolumeclaim \"c\" is being deleted", NULL },
     { "immediate claim is not bound", CLASS("now", "x", "Immediate", "") PVC("c", "now", "1Gi", "", ""),
       POD("p", "c"), STATUS_UNRESOLVABLE, "pod has unbound immediate PersistentVolumeClaims", NULL },
@@ -87,7 +87,7 @@ static const struct filter_case filter_cases[] = {
             ", allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [z2]}]}]")
           PVC("c", "late", "1Gi", "", ""),
       POD("p", "c"), STATUS_UNRESOLVABLE, NO_MATCH, "" },
-    { "promised to a node",
+    { "selected node",
       LATE PVC("c", "late", "1Gi", ", annotations: {volume.kubernetes.io/selected-node: b}", ""),
       POD("p", "c"), STATUS_UNRESOLVABLE, NO_MATCH, "" },
     { "space in one zone", LATE TRACKED PVC("c", "late", "5Gi", "", ""), POD("p", "c"), STATUS_UNRESOLVABLE,
@@ -129,7 +129,7 @@ static void test_filter(void **state)
         check_filter(&filter_cases[i]);
 }
 
-/* Every reason that applies is told, in a fixed order. */
+/* All reasons that apply are reported, in a fixed order. */
 static void test_reasons_add_up(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_reserve_takes_volumes(void **state)
     assert_non_null(holder);
     assert_str(holder->name, "c");
     assert_str(holder->uid, "uid-c");
-    assert_null(stored_pv(&f, "small")->spec.claim_ref); /* the stored object is as it was */
+    assert_null(stored_pv(&f, "small")->spec.claim_ref); /* the stored object is unchanged */
     assert_null(volumes_claim_ref(volumes, stored_pv(&f, "big")));
 
     assert_status(reserve_on(&f, POD("q", "d"), "b"), STATUS_SUCCESS, "");
@@ -185,7 +185,7 @@ static void test_reserve_takes_volumes(void **state)
     fixture_release(&f);
 }
 
-/* A claim that is to be provisioned is promised to the first pod's node. */
+/* A claim to be provisioned gets the first pod's node as its selected node. */
 static void test_reserve_selects_node(void **state)
 {
     (void)state;
@@ -197,7 +197,7 @@ static void test_reserve_selects_node(void **state)
     assert_status(reserve_on(&f, POD("q", "c"), "b"), STATUS_UNRESOLVABLE, NO_MATCH);
     run_unreserve(&first, fixture_row(&f, "a"));
     assert_status(reserve_on(&f, POD("r", "c"), "b"), STATUS_SUCCESS, "");
-    /* A newer claim from the API knows better than what was assumed about the old one. */
+    /* A newer claim from the API server replaces the assumption about the old one. */
     fixture_load(
         &f, "{kind: PersistentVolumeClaim, metadata: {name: c, namespace: default, resourceVersion: '2'}, "
             "spec: {storageClassName: late}}");
@@ -205,7 +205,7 @@ static void test_reserve_selects_node(void **state)
     fixture_release(&f);
 }
 
-/* Nodes score only where the configuration has a shape; then by how much of its volumes the pod uses. */
+/* Nodes are scored only if the configuration has a shape; then by the utilization of the volumes. */
 static void test_score(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
-/* VolumeBinding with an API server: what Reserve holds is written one claim after the other, then PreBind waits until
- * others have bound the claims, or finds out that they will not. */
+/* VolumeBinding with an API server: what Reserve holds is written claim by claim, then PreBind waits until the
+ * controllers have bound the claims, or finds that they will not. */
 #include "unit/plugins/test_volume_binding_live.h"
 
-/* ---- the good ends ---- */
+/* ---- success ---- */
 static void test_static_binding(void **state)
 {
     (void)state;
@@ -11,7 +11,7 @@ static void test_static_binding(void **state)
     put(&live, PV("v", "1", ""));
     put(&live, PVC("c", "local", "2", "", ""));
     reserve(&live, POD("p", CLAIM("c")));
-    put(&live, PV("v", "1", "")); /* what Reserve saw is gone, and the same comes again */
+    put(&live, PV("v", "1", "")); /* the object that Reserve saw is replaced by an equal one */
     put(&live, PVC("c", "local", "2", "", ""));
     assert_status(pre_flight(&live), STATUS_SUCCESS, "");
     assert_int_equal(live.host.writes, 0);
@@ -29,13 +29,13 @@ static void test_static_binding(void **state)
     assert_str(sent->claim.resource_version, "2");
 
     answer(&live, 0, ANSWER_DONE, "10");
-    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the volume here is from before the write */
+    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the volume in the model is from before the write */
     assert_int_equal(live.f.cycle.wake_ns, 2 * (int64_t)SECOND);
     assert_str(holder(&live, "v")->name, "c");
     put(&live, PV("v", "10", HELD("c")));
-    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* nobody has bound the claim yet */
+    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the claim is not bound yet */
     put(&live, PVC("c", "local", "11", "", ", volumeName: v"));
-    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* half of it */
+    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* only one side is bound */
     put(&live, PVC("c", "local", "12", BOUND, ", volumeName: v"));
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
     assert_int_equal(live.host.writes, 1);
@@ -63,16 +63,16 @@ static void test_provisioning(void **state)
     answer(&live, 0, ANSWER_DONE, "9");
     assert_status(pre_bind(&live), STATUS_WAIT, ""); /* "2" is before "9" */
     assert_str(*selected(&live, "c"), "a");
-    put(&live, PVC("c", "late", "10", SELECTED("a"), "")); /* a number, not a text */
+    put(&live, PVC("c", "late", "10", SELECTED("a"), "")); /* compared as a number */
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     put(&live, PVC("c", "late", "11", SELECTED("a") ", " BOUND, ", volumeName: made"));
-    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the volume comes a little later */
+    assert_status(pre_bind(&live), STATUS_WAIT, ""); /* the volume arrives later */
     put(&live, PV("made", "8", IN_ZONE("z1")));
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
     live_release(&live);
 }
 
-/* Volumes before new ones, each when the one before is done; a failure ends it, and what was done stays. */
+/* Volumes before provisioned claims, one write after the other; a failure ends it, and earlier writes stay. */
 static void test_order_of_writes(void **state)
 {
     (void)state;
@@ -97,17 +97,17 @@ static void test_order_of_writes(void **state)
                   "please apply your changes to the latest version and try again");
     assert_int_equal(live.host.writes, 2);
     unreserve(&live);
-    assert_str(holder(&live, "v")->name, "c"); /* the API server knows: until that is here */
+    assert_str(holder(&live, "v")->name, "c"); /* written: assumed until the watch delivers it */
     assert_null(holder(&live, "w"));
     assert_null(selected(&live, "e"));
     put(&live, PV("v", "5", HELD("c")));
     assert_str(holder(&live, "v")->name, "c");
-    put(&live, PV("v", "6", "")); /* and somebody undid it */
+    put(&live, PV("v", "6", "")); /* and another client undid it */
     assert_null(holder(&live, "v"));
     live_release(&live);
 }
 
-/* Pods that leave nothing to do are not held up. */
+/* Pods that need no write do not wait. */
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_nothing_to_do(void **state)
     live_release(&live);
 }
 
-/* Without an API server what is reserved is as good as bound, and is free again when the reservation is undone. */
+/* Without an API server a reservation counts as bound, until it is undone. */
 static void test_offline(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void test_failed_writes(void **state)
     (void)state;
     static const struct {
         enum answer_kind kind;
-        const char *said, *volume, *claim; /* what the pod hears about a volume and about a claim */
+        const char *error, *volume, *claim; /* messages of the pod for a volume and for a claim */
     } cases[] = {
         { ANSWER_CONFLICT, "too late", "too late", "too late" },
         { ANSWER_REFUSED, "admission webhook \"x\" denied", "admission webhook \"x\" denied",
@@ -176,7 +176,7 @@ static void test_failed_writes(void **state)
         reserve(&live, POD("p", CLAIM("c")));
         assert_status(pre_bind(&live), STATUS_WAIT, "");
         live.host.answers[0] =
-            (struct answer){ .kind = cases[i / 2].kind, .message = str_from(cases[i / 2].said) };
+            (struct answer){ .kind = cases[i / 2].kind, .message = str_from(cases[i / 2].error) };
         assert_status(pre_bind(&live), STATUS_ERROR, late ? cases[i / 2].claim : cases[i / 2].volume);
         unreserve(&live);
         assert_null(holder(&live, "v"));
@@ -185,7 +185,7 @@ static void test_failed_writes(void **state)
     }
 }
 
-/* A pod that goes while its write is under way: nothing is held for it, and the version guards the rest. */
+/* A pod that is deleted while its write is in flight: its hold is released, and resourceVersion protects the object. */
 static void test_dropped_in_flight(void **state)
 {
     (void)state;
@@ -205,10 +205,10 @@ static void test_dropped_in_flight(void **state)
 struct wait_case {
     const char *name;
     bool late;          /* the claim is provisioned, else it gets volume "v" */
-    const char *before; /* an object that is there from the beginning */
+    const char *before; /* an object that exists from the beginning */
     const char *then[3];
-    enum api_kind gone; /* the node, volume, claim or pod that goes then */
-    const char *reason; /* NULL: it goes on waiting */
+    enum api_kind gone; /* the node, volume, claim or pod that is deleted then */
+    const char *reason; /* NULL: it keeps waiting */
 };
 
 #define EBS(version, zone, id, more) \
@@ -245,7 +245,7 @@ static const struct wait_case wait_cases[] = {
     { "volume moves, but the write is not here yet",
       .then = { PV("v", "9", HELD("c") IN_ZONE("z2")), HELD_PVC } },
     { "volume moves", .then = { PV("v", "11", HELD("c") IN_ZONE("z2")), HELD_PVC }, .reason = AWAY },
-    { "affinity that nobody can read", .then = { PV("v", "11", HELD("c") ODD_TERM), HELD_PVC },
+    { "affinity that cannot be parsed", .then = { PV("v", "11", HELD("c") ODD_TERM), HELD_PVC },
       .reason =
           "binding volumes: pv \"v\" node affinity doesn't match node \"a\": "
           "nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: \"Near\": supported values: "
@@ -279,7 +279,7 @@ static const struct wait_case wait_cases[] = {
       .then = { EBS("11", "z1", "aws://v", HELD("c")), MADE_PVC }, .reason = "binding volumes: " BAD_EBS },
 };
 
-static void go(struct live *live, enum api_kind kind)
+static void delete_object(struct live *live, enum api_kind kind)
 {
     if (kind == KIND_POD)
         cluster_remove_pod(&live->f.cluster, fixture_pod(&live->f, "p"));
@@ -302,14 +302,14 @@ static void check_wait(const struct wait_case *test)
     reserve(&live, POD("p", CLAIM("c")));
     struct pod_info *pod = live.f.last_pod;
     uint32_t row = fixture_row(&live.f, "a");
-    pod_info_ref(pod); /* as whoever binds it does */
+    pod_info_ref(pod); /* as the binding does */
     cluster_place(&live.f.cluster, pod, row);
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     answer(&live, 0, ANSWER_DONE, "10");
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     for (size_t i = 0; i < ARRAY_SIZE(test->then) && test->then[i]; i++)
         put(&live, test->then[i]);
-    go(&live, test->gone);
+    delete_object(&live, test->gone);
     live.f.cycle.current = &live.f.profile.plugins[0];
     struct status status = plugin_volume_binding.pre_bind(&live.f.cycle, row);
     assert_status(status, test->reason ? STATUS_ERROR : STATUS_WAIT, test->reason ? test->reason : "");
@@ -325,7 +325,7 @@ static void test_while_waiting(void **state)
         check_wait(&wait_cases[i]);
 }
 
-/* The time runs from the last write on; who is bound at the last moment is bound. */
+/* The timeout starts with the last write; a claim bound at the last moment is bound. */
 static void test_timeout(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void test_timeout(void **state)
         reserve(&live, POD("p", CLAIM("c")));
         assert_status(pre_bind(&live), STATUS_WAIT, "");
         live.f.cycle.now_ns = 100 * (int64_t)SECOND;
-        assert_status(pre_bind(&live), STATUS_WAIT, ""); /* an API server may take its time */
+        assert_status(pre_bind(&live), STATUS_WAIT, ""); /* an API server may be slow */
         answer(&live, 0, ANSWER_DONE, "10");
         assert_status(pre_bind(&live), STATUS_WAIT, "");
         assert_int_equal(live.f.cycle.wake_ns, 101 * (int64_t)SECOND);
@@ -355,7 +355,7 @@ static void test_timeout(void **state)
     }
 }
 
-/* A host that cannot tell the new version: the object counts as old until it changes or shows what was written. */
+/* A host that does not report the new version: the object counts as old until it changes or shows the write. */
 static void test_unknown_version(void **state)
 {
     (void)state;
@@ -382,7 +382,7 @@ static void test_unknown_version(void **state)
     live_release(&live);
 }
 
-/* A volume that was the claim's before the write need not change; and what was done stays when the pod gives up. */
+/* A volume that had the claim before the write need not change; and writes stay when the pod gives up. */
 static void test_unknown_version_kept(void **state)
 {
     (void)state;
@@ -410,12 +410,12 @@ static void test_unknown_version_kept(void **state)
     live_release(&live);
 }
 
-/* A write that met a conflict with maybe itself: it was not written if the volume shows another, or never changes. */
-static void test_doubted_write(void **state)
+/* A write whose conflict may be with itself: it failed if the volume shows another claim, or never changes. */
+static void test_unknown_outcome(void **state)
 {
     (void)state;
     static const struct {
-        const char *later; /* the volume, or NULL: nothing comes */
+        const char *later; /* the volume, or NULL: no update */
         const char *want;
     } cases[] = {
         { PV("v", "7", HELD("d")),
@@ -463,7 +463,7 @@ int main(void)
         cmocka_unit_test(test_timeout),
         cmocka_unit_test(test_unknown_version),
         cmocka_unit_test(test_unknown_version_kept),
-        cmocka_unit_test(test_doubted_write),
+        cmocka_unit_test(test_unknown_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* test_volume_binding_live.h: VolumeBinding with an API server that answers when it is told to. Every object lives in
- * memory of its own, which is freed as soon as it is replaced or removed: whoever kept a pointer meanwhile is caught by
- * the sanitizer. */
+/* test_volume_binding_live.h: VolumeBinding with an API server that the test controls. Each object has its own
+ * memory, which is freed when the object is replaced or removed: the sanitizer reports pointers that were kept. */
 #ifndef UNIT_PLUGINS_TEST_VOLUME_BINDING_LIVE_H
 #define UNIT_PLUGINS_TEST_VOLUME_BINDING_LIVE_H
 
@@ -45,7 +44,7 @@ struct owned {
 
 enum { WRITES_MAX = 8 };
 
-/* An API server that answers one cycle's writes when it is told to. */
+/* The writes of one cycle, which the test answers. */
 struct host {
     struct cycle_writer writer;
     struct effect sent[WRITES_MAX];
@@ -54,9 +53,9 @@ struct host {
 };
 
 struct live {
-    struct fixture f; /* first: the fixture's hook gets this */
+    struct fixture f; /* first member: the fixture's hook gets a pointer to it */
     VEC(struct owned) objects;
-    enum api_kind kind; /* of what was loaded last */
+    enum api_kind kind; /* of the last object */
     const struct meta *meta;
     struct host host;
     struct volume_binding_args args;
@@ -86,7 +85,7 @@ static inline size_t owned_find(const struct live *live, enum api_kind kind, str
     return i;
 }
 
-/* One object; the one before it is freed. */
+/* Adds an object; its previous version is freed. */
 static inline void put(struct live *live, const char *yaml)
 {
     struct arena cycles = live->f.arena;
@@ -179,7 +178,7 @@ static inline void unreserve(struct live *live)
     plugin_volume_binding.unreserve(&live->f.cycle, 0);
 }
 
-/* The claim that the scheduler sees behind a volume, and the node that it sees behind a claim. */
+/* The claim of a volume and the selected node of a claim, as the scheduler sees them. */
 static inline const struct object_ref *holder(struct live *live, const char *volume)
 {
     const struct pv *pv = cluster_get(&live->f.cluster.pvs, (struct str){ 0 }, str_from(volume));

@@ -1,5 +1,5 @@
-/* VolumeBinding while anything changes: pods are reserved, written, answered and given up in any order, and objects
- * come and go between any two calls. */
+/* VolumeBinding with random changes: pods are reserved, written, answered and dropped in any order, and objects change
+ * between any two calls. */
 #include "unit/plugins/test_volume_binding_live.h"
 
 enum { NAMES = 3, ROUNDS = 4000 };
@@ -27,7 +27,7 @@ static void random_change(struct live *live, struct rng *rng, int version)
     put(live, text);
 }
 
-/* A pod on its way, with memory of its own. */
+/* A pod between Reserve and its end, with its own memory. */
 struct attempt {
     struct cycle cycle;
     struct arena arena;
@@ -92,7 +92,7 @@ static void attempt_step(struct attempt *attempt, struct rng *rng, int *version)
         attempt_end(attempt, !status_ok(status));
 }
 
-/* Once everything that was assumed is answered or undone, only what is stored counts. */
+/* When all assumptions are answered or undone, only stored objects count. */
 static void check_nothing_assumed(struct live *live, int version)
 {
     for (unsigned i = 0; i < NAMES; i++) {
@@ -127,7 +127,7 @@ static void test_random(void **state)
             attempt_begin(attempt, &live, &rng, round);
         bound += attempt->active && attempt->host.writes;
     }
-    assert_true(bound > ROUNDS / 100); /* the dice must not avoid what is tested */
+    assert_true(bound > ROUNDS / 100); /* the random steps must reach bindings */
     for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
         if (attempts[i].active)
             attempt_end(&attempts[i], true);

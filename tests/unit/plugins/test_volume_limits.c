@@ -29,8 +29,8 @@ static const struct {
     enum status_code code;
     const char *reason;
 } cases[] = {
-    { "room for one", LIMIT("d", "1") BOUND("c", "h"), USE("c"), STATUS_SUCCESS, "" },
-    { "no room", LIMIT("d", "0") BOUND("c", "h"), USE("c"), STATUS_UNSCHEDULABLE, FULL },
+    { "one volume fits", LIMIT("d", "1") BOUND("c", "h"), USE("c"), STATUS_SUCCESS, "" },
+    { "limit reached", LIMIT("d", "0") BOUND("c", "h"), USE("c"), STATUS_UNSCHEDULABLE, FULL },
     { "limit of another driver", LIMIT("e", "0") BOUND("c", "h"), USE("c"), STATUS_SUCCESS, "" },
     { "no CSINode", BOUND("c", "h"), USE("c"), STATUS_SUCCESS, "" },
     { "a pod is there", LIMIT("d", "1") BOUND("c", "h") BOUND("x", "i") USER("x"), USE("c"),

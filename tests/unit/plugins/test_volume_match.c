@@ -1,4 +1,4 @@
-/* Looking under a node's labels finds the same volume as looking at every volume, whatever the affinities. */
+/* The lookup by a node's labels finds the same volume as a search over all volumes, for random affinities. */
 #include "support/test.h"
 
 #include "api/labels.h"
@@ -59,7 +59,7 @@ static struct pv *random_pv(struct rng *rng, struct arena *arena, uint32_t numbe
     return pv;
 }
 
-/* The plain reading: the smallest that fits, then the first by name. */
+/* The reference: the smallest that fits, then the first by name. */
 static const struct pv *slow_find(struct pv *const *pvs, uint32_t len, const struct str_map *labels,
                                   struct quantity wanted, const struct pv_list *taken)
 {
@@ -114,7 +114,7 @@ static void test_same_as_plain(void **state)
     uint64_t found = 0;
     for (int i = 0; i < ROUNDS; i++)
         check_round(&rng, &found);
-    assert_in_range(found, ROUNDS, ROUNDS * NODES_MAX - ROUNDS); /* both answers came up often */
+    assert_in_range(found, ROUNDS, ROUNDS * NODES_MAX - ROUNDS); /* both results occurred often */
 }
 
 int main(void)

@@ -73,7 +73,7 @@ static void test_filter(void **state)
     }
 }
 
-/* Taking the other pod away frees the claim, putting it back takes it again. */
+/* Removing the other pod frees the claim, adding it again takes it. */
 static void test_what_if(void **state)
 {
     (void)state;

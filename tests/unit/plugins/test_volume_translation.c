@@ -96,7 +96,7 @@ static void test_azure_disk(void **state)
     }
 }
 
-/* One affinity term of the volume, and what becomes of it; keys and values as "key=v,v key=v". */
+/* One affinity term of the volume, and its translation; keys and values as "key=v,v key=v". */
 static const struct {
     const char *name, *label, *value; /* of the volume */
     const char *keys[2], *values[2];  /* of its affinity; NULL: none */
@@ -166,7 +166,7 @@ static void test_topology(void **state)
         struct csi_translation translation = csi_translate_pv(&pv, &arena);
         assert_int_equal(translation.why.len, 0);
         check_topology(i, translation.node_affinity, &arena);
-        if (topology_cases[i].keys[0]) /* the volume itself stays as it was */
+        if (topology_cases[i].keys[0]) /* the volume itself is unchanged */
             assert_str(expressions[0].key, topology_cases[i].keys[0]);
         arena_release(&arena);
     }

@@ -1,9 +1,9 @@
-/* plugins.h: plugins that reject nobody by themselves, with rules for a few events, for tests of the queue.
+/* plugins.h: plugins with rules for a few events, for tests of the queue.
  *
- *     Alpha   wakes for nodes of the pod's app, and when the pod's own labels change
- *     Beta    wakes when any pod leaves, and when the pod itself gets tolerations
- *     Gamma   wakes for pods of the pod's app, and when a node goes; used as one that answers Pending
- *     Gate    holds back pods with the label gate=closed; looks again when their labels or a node's taints change
+ *     Alpha   queues for nodes of the pod's app, and when the pod's own labels change
+ *     Beta    queues when any pod is deleted, and when the pod itself gets tolerations
+ *     Gamma   queues for pods of the pod's app, and when a node is deleted; used as a plugin that returns Pending
+ *     Gate    gates pods with the label gate=closed; checks again when their labels or a node's taints change
  */
 #ifndef QUEUE_TEST_PLUGINS_H
 #define QUEUE_TEST_PLUGINS_H

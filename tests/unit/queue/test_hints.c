@@ -1,4 +1,4 @@
-/* Queueing hints of every plugin against recorded answers of kube-scheduler v1.36.4.
+/* Queueing hints of every plugin, compared with recorded hints of kube-scheduler v1.36.4.
  *
  * hints.jsonl: the first line holds objects of the cluster, each other line a pod, an event (an object before and
  * after) and per action of the event which plugins would queue the pod and which would skip it; plugins that have no
@@ -13,7 +13,7 @@
 #include "plugins/node_resources/args.h"
 #include "plugins/registry.h"
 
-struct stage {
+struct setup {
     struct cluster cluster;
     struct scheduler_config config;
     struct profile profile;
@@ -22,36 +22,36 @@ struct stage {
     size_t lines, answers, queued, more;
 };
 
-static void stage_init(struct stage *stage)
+static void setup_init(struct setup *setup)
 {
     struct error err;
-    *stage = (struct stage){ 0 };
-    cluster_init(&stage->cluster);
-    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &stage->arena);
+    *setup = (struct setup){ 0 };
+    cluster_init(&setup->cluster);
+    struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &setup->arena);
     const struct config_env env = { .catalog = &catalog };
-    if (config_default(&env, &stage->arena, &stage->config, &err) < 0 ||
-        profile_init(&stage->profile, &builtin_plugins, &stage->config.profiles.items[0], &stage->cluster,
+    if (config_default(&env, &setup->arena, &setup->config, &err) < 0 ||
+        profile_init(&setup->profile, &builtin_plugins, &setup->config.profiles.items[0], &setup->cluster,
                      &err) < 0)
         fail_msg("%s", err.text);
-    event_interest_init(&stage->interest, &stage->profile);
+    event_interest_init(&setup->interest, &setup->profile);
 }
 
-static void stage_release(struct stage *stage)
+static void setup_release(struct setup *setup)
 {
-    cluster_release(&stage->cluster);
-    profile_release(&stage->profile);
-    config_release(&stage->config);
-    arena_release(&stage->arena);
-    arena_release(&stage->line);
-    arena_release(&stage->scratch);
+    cluster_release(&setup->cluster);
+    profile_release(&setup->profile);
+    config_release(&setup->config);
+    arena_release(&setup->arena);
+    arena_release(&setup->line);
+    arena_release(&setup->scratch);
 }
 
-static struct object decode(struct stage *stage, const struct doc *doc, yyjson_val *value,
+static struct object decode(struct setup *setup, const struct doc *doc, yyjson_val *value,
                             struct arena *arena)
 {
     struct object object = { 0 };
     struct error err;
-    (void)stage;
+    (void)setup;
     if (!value)
         return object;
     if (object_decode(doc, value, arena, &object, &err) < 0)
@@ -72,45 +72,45 @@ static bool names(yyjson_val *list, const char *name)
     return false;
 }
 
-/* Who wakes pods more often: InterPodAffinity where the reference misses events that do help (see test_affinity_more),
- * DynamicResources because the status of claims is not known here. */
+/* Plugins that queue pods more often: InterPodAffinity where kube-scheduler misses events that do help (see
+ * test_affinity_more), DynamicResources because the status of claims is not known here. */
 static bool may_queue_more(const struct plugin *plugin)
 {
     return strcmp(plugin->name, "InterPodAffinity") == 0 || strcmp(plugin->name, "DynamicResources") == 0;
 }
 
-static void check_answer(struct stage *stage, struct pod_info *pod, const struct cluster_event *event,
-                         yyjson_val *answer)
+static void check_hint(struct setup *setup, struct pod_info *pod, const struct cluster_event *event,
+                       yyjson_val *answer)
 {
-    struct hint_context context = { .cluster = &stage->cluster, .info = pod, .arena = &stage->scratch };
-    uint64_t interested = event_interest_of(&stage->interest, event);
+    struct hint_context context = { .cluster = &setup->cluster, .info = pod, .arena = &setup->scratch };
+    uint64_t interested = event_interest_of(&setup->interest, event);
     const char *label = yyjson_get_str(yyjson_obj_get(answer, "label"));
-    assert_str(event_label_text(event_label(event), &stage->line), label);
-    for (uint32_t i = 0; i < stage->profile.plugins_len; i++) {
-        const struct plugin *plugin = stage->profile.plugins[i].plugin;
+    assert_str(event_label_text(event_label(event), &setup->line), label);
+    for (uint32_t i = 0; i < setup->profile.plugins_len; i++) {
+        const struct plugin *plugin = setup->profile.plugins[i].plugin;
         bool queue = names(yyjson_obj_get(answer, "queue"), plugin->name);
         bool skip = names(yyjson_obj_get(answer, "skip"), plugin->name);
         if ((interested >> i & 1) != (queue || skip))
-            fail_msg("line %zu, %s: %s has a rule: want %d", stage->lines, label, plugin->name,
+            fail_msg("line %zu, %s: %s has a rule: want %d", setup->lines, label, plugin->name,
                      queue || skip);
         if (!queue && !skip)
             continue;
-        enum hint hint = event_ask(&stage->profile, i, &context, pod->api, event);
-        stage->answers++;
-        stage->queued += queue;
+        enum hint hint = event_ask(&setup->profile, i, &context, pod->api, event);
+        setup->answers++;
+        setup->queued += queue;
         if (hint == HINT_QUEUE && skip && may_queue_more(plugin))
-            stage->more++;
+            setup->more++;
         else if (hint != (queue ? HINT_QUEUE : HINT_SKIP))
-            fail_msg("line %zu, %s: %s: want %s", stage->lines, label, plugin->name,
+            fail_msg("line %zu, %s: %s: want %s", setup->lines, label, plugin->name,
                      queue ? "queue" : "skip");
     }
 }
 
-static enum event_resource resource_of(struct stage *stage, const char *name)
+static enum event_resource resource_of(struct setup *setup, const char *name)
 {
     for (uint32_t i = 0; i < EVENT_RESOURCE_COUNT; i++) {
         enum event_label label = LABEL_FIRST_EVENT + i * LABELS_PER_RESOURCE;
-        struct str text = event_label_text(label, &stage->line); /* "...Add" */
+        struct str text = event_label_text(label, &setup->line); /* "...Add" */
         if (str_is(str_slice(text, 0, text.len - 3), name))
             return (enum event_resource)i;
     }
@@ -118,13 +118,13 @@ static enum event_resource resource_of(struct stage *stage, const char *name)
     return EVENT_ANY;
 }
 
-static struct action_list actions_of(struct stage *stage, const struct object *before,
+static struct action_list actions_of(struct setup *setup, const struct object *before,
                                      const struct object *after)
 {
     if (before->ptr && after->ptr && before->kind == KIND_NODE)
         return node_update_actions(before->ptr, after->ptr);
     if (before->ptr && after->ptr && before->kind == KIND_POD)
-        return pod_update_actions(before->ptr, after->ptr, &stage->line);
+        return pod_update_actions(before->ptr, after->ptr, &setup->line);
     return (struct action_list){
         .items = { !before->ptr  ? (uint32_t)ACTION_ADD
                    : !after->ptr ? (uint32_t)ACTION_DELETE
@@ -133,33 +133,33 @@ static struct action_list actions_of(struct stage *stage, const struct object *b
     };
 }
 
-static void check_line(struct stage *stage, const struct doc *doc)
+static void check_line(struct setup *setup, const struct doc *doc)
 {
     yyjson_val *root = doc->root, *answers = yyjson_obj_get(root, "answers");
-    struct object pod = decode(stage, doc, yyjson_obj_get(root, "pod"), &stage->line);
-    struct object before = decode(stage, doc, yyjson_obj_get(root, "before"), &stage->line);
-    struct object after = decode(stage, doc, yyjson_obj_get(root, "after"), &stage->line);
+    struct object pod = decode(setup, doc, yyjson_obj_get(root, "pod"), &setup->line);
+    struct object before = decode(setup, doc, yyjson_obj_get(root, "before"), &setup->line);
+    struct object after = decode(setup, doc, yyjson_obj_get(root, "after"), &setup->line);
     struct cluster_event event = { .before = before.ptr, .after = after.ptr };
-    struct action_list actions = actions_of(stage, &before, &after);
-    struct pod_info *info = cluster_add_pod(&stage->cluster, pod.ptr);
-    event.resource = resource_of(stage, yyjson_get_str(yyjson_obj_get(root, "resource")));
+    struct action_list actions = actions_of(setup, &before, &after);
+    struct pod_info *info = cluster_add_pod(&setup->cluster, pod.ptr);
+    event.resource = resource_of(setup, yyjson_get_str(yyjson_obj_get(root, "resource")));
     if (event.resource == EVENT_POD)
         event.resource = pod_event_resource(after.ptr ? after.ptr : before.ptr);
     assert_int_equal(actions.len, yyjson_arr_size(answers));
     for (uint32_t i = 0; i < actions.len; i++) {
         event.actions = actions.items[i];
-        check_answer(stage, info, &event, yyjson_arr_get(answers, i));
+        check_hint(setup, info, &event, yyjson_arr_get(answers, i));
     }
-    cluster_remove_pod(&stage->cluster, info);
+    cluster_remove_pod(&setup->cluster, info);
 }
 
-static void load_objects(struct stage *stage, const struct doc *doc)
+static void load_objects(struct setup *setup, const struct doc *doc)
 {
     size_t i, len;
     yyjson_val *value;
     yyjson_arr_foreach(yyjson_obj_get(doc->root, "objects"), i, len, value) {
-        struct object object = decode(stage, doc, value, &stage->arena);
-        assert_true(cluster_set_object(&stage->cluster, object.kind, object.ptr, object.meta));
+        struct object object = decode(setup, doc, value, &setup->arena);
+        assert_true(cluster_set_object(&setup->cluster, object.kind, object.ptr, object.meta));
     }
 }
 
@@ -167,33 +167,33 @@ static void test_recorded(void **state)
 {
     (void)state;
     const char *path = getenv("BERTH_HINTS");
-    struct stage stage;
+    struct setup setup;
     struct doc_stream stream;
     struct doc doc;
     struct error err;
     int r;
-    stage_init(&stage);
+    setup_init(&setup);
     if (doc_stream_open(&stream, path ? path : "tests/unit/queue/hints.jsonl", &err) < 0)
         fail_msg("%s", err.text);
     while ((r = doc_stream_next(&stream, &doc, &err)) > 0) {
-        arena_reset(&stage.line);
-        if (stage.lines++ == 0)
-            load_objects(&stage, &doc);
+        arena_reset(&setup.line);
+        if (setup.lines++ == 0)
+            load_objects(&setup, &doc);
         else
-            check_line(&stage, &doc);
+            check_line(&setup, &doc);
         doc_release(&doc);
     }
     if (r < 0)
         fail_msg("%s", err.text);
-    printf("%zu lines, %zu answers, %zu queue; queued beyond the reference: %zu\n", stage.lines,
-           stage.answers, stage.queued, stage.more);
-    assert_true(stage.answers > 500);
+    printf("%zu lines, %zu answers, %zu queue; queued beyond the reference: %zu\n", setup.lines,
+           setup.answers, setup.queued, setup.more);
+    assert_true(setup.answers > 500);
     doc_stream_release(&stream);
-    stage_release(&stage);
+    setup_release(&setup);
 }
 
-/* ---- where pods wake more often than the reference's ---- */
-static enum hint ask(struct fixture *f, const struct cluster_event *event)
+/* ---- where pods are queued more often than by kube-scheduler ---- */
+static enum hint hint_for(struct fixture *f, const struct cluster_event *event)
 {
     struct arena scratch = { 0 };
     struct hint_context context = { .cluster = &f->cluster,
@@ -213,8 +213,8 @@ static enum hint ask(struct fixture *f, const struct cluster_event *event)
     "{topologyKey: zone, labelSelector: {matchLabels: {app: blue}}, namespaceSelector: {matchLabels: " \
     "{team: a}}}"
 
-/* Each anti-affinity term keeps pods apart by itself, a namespace selector is about the labels of the namespace, and a
- * pod without terms of its own was rejected by those of others. */
+/* Each anti-affinity term applies on its own, a namespace selector matches the labels of the namespace, and a pod
+ * without terms was rejected by those of existing pods. */
 static void test_affinity_more(void **state)
 {
     (void)state;
@@ -252,13 +252,13 @@ static void test_affinity_more(void **state)
                                             .actions = ACTION_ADD,
                                             .after = node_api(fixture_view(&f, "a")) };
         }
-        if (ask(&f, &event) != cases[i].want)
+        if (hint_for(&f, &event) != cases[i].want)
             fail_msg("case %zu: want %d", i, cases[i].want);
         fixture_release(&f);
     }
 }
 
-/* A pod that was placed or nominated here holds room, though its object does not say so. */
+/* A pod that was placed or nominated here uses resources, although its object does not show it. */
 static void test_placed_here(void **state)
 {
     (void)state;
@@ -271,13 +271,13 @@ static void test_placed_here(void **state)
     struct cluster_event event = { .resource = EVENT_ASSIGNED_POD,
                                    .actions = ACTION_ADD,
                                    .after = f.last_pod->api };
-    assert_int_equal(ask(&f, &event), HINT_SKIP);
+    assert_int_equal(hint_for(&f, &event), HINT_SKIP);
     event.holds_resources = true;
-    assert_int_equal(ask(&f, &event), HINT_QUEUE);
+    assert_int_equal(hint_for(&f, &event), HINT_QUEUE);
     fixture_release(&f);
 }
 
-/* What the configuration says to ignore does not keep a pod asleep. */
+/* Resources that the configuration ignores do not keep a pod waiting. */
 static void test_ignored_resources(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_ignored_resources(void **state)
         struct cluster_event event = { .resource = EVENT_NODE,
                                        .actions = ACTION_ADD,
                                        .after = node_api(fixture_view(&f, "a")) };
-        assert_int_equal(ask(&f, &event), i ? HINT_QUEUE : HINT_SKIP);
+        assert_int_equal(hint_for(&f, &event), i ? HINT_QUEUE : HINT_SKIP);
         fixture_release(&f);
     }
 }

@@ -1,18 +1,18 @@
-/* Where pods wait, when they are tried again, and in which order. test_trace.c compares the same with recorded runs of
- * the reference; here each rule is told by itself. */
+/* Where pods wait, when they are requeued, and in which order. test_trace.c compares the same with recorded runs of
+ * kube-scheduler; here each rule has its own test. */
 #include "plugins.h"
 
 #define SECOND NS_PER_SECOND
 #define MS (NS_PER_SECOND / 1000)
 #define START (1000 * SECOND)
 
-struct bench {
+struct setup {
     struct fixture f;
     struct queue queue;
     int64_t now_ns;
 };
 
-static void bench_init(struct bench *b)
+static void setup_init(struct setup *b)
 {
     FIXTURE(&b->f, NULL, TEST_PLUGINS);
     b->now_ns = START;
@@ -20,13 +20,13 @@ static void bench_init(struct bench *b)
     queue_init(&b->queue, &options);
 }
 
-static void bench_release(struct bench *b)
+static void setup_release(struct setup *b)
 {
     queue_release(&b->queue);
     fixture_release(&b->f);
 }
 
-static struct queued_pod *add(struct bench *b, const char *name, int priority, const char *labels)
+static struct queued_pod *add(struct setup *b, const char *name, int priority, const char *labels)
 {
     struct status gate;
     fixture_loadf(&b->f, "{kind: Pod, metadata: {name: %s, uid: %s, labels: {%s}}, spec: {priority: %d}}",
@@ -34,7 +34,7 @@ static struct queued_pod *add(struct bench *b, const char *name, int priority, c
     return queue_add(&b->queue, b->f.last_pod, 0, b->now_ns, &gate);
 }
 
-static void wait(struct bench *b, int64_t ns)
+static void wait(struct setup *b, int64_t ns)
 {
     b->now_ns += ns;
     queue_tick(&b->queue, b->now_ns);
@@ -46,22 +46,22 @@ static void assert_place(const struct queued_pod *entry, enum queue_place want)
         fail_msg("is %s, want %s", queue_place_names[entry->place], queue_place_names[want]);
 }
 
-/* The next one is that; it stays in flight. */
-static void pop(struct bench *b, const struct queued_pod *want)
+/* The next pod must be `want`; it stays in flight. */
+static void pop(struct setup *b, const struct queued_pod *want)
 {
     struct queued_pod *entry = queue_pop(&b->queue);
     if (entry != want)
-        fail_msg("popped " STR_FMT, STR_ARG(entry ? entry->pod->api->meta.name : STR("nobody")));
+        fail_msg("popped " STR_FMT, STR_ARG(entry ? entry->pod->api->meta.name : STR("no pod")));
 }
 
-/* Tried once, and rejected. */
-static void reject_pod(struct bench *b, struct queued_pod *entry, uint64_t by)
+/* Pops the pod and rejects it. */
+static void reject_pod(struct setup *b, struct queued_pod *entry, uint64_t by)
 {
     pop(b, entry);
     queue_requeue(&b->queue, entry, by, by & GAMMA, b->now_ns);
 }
 
-static void event(struct bench *b, enum event_resource resource, uint32_t actions, const void *before,
+static void event(struct setup *b, enum event_resource resource, uint32_t actions, const void *before,
                   const void *after)
 {
     struct cluster_event happened = {
@@ -79,20 +79,20 @@ static struct node node_of_app(const char *app)
     return (struct node){ .meta = { .labels = { label, 1 } } };
 }
 
-static void node_added(struct bench *b, const char *app)
+static void node_added(struct setup *b, const char *app)
 {
     struct node node = node_of_app(app);
     event(b, EVENT_NODE, ACTION_ADD, NULL, &node);
 }
 
-static void pod_deleted(struct bench *b)
+static void pod_deleted(struct setup *b)
 {
     struct pod gone = { .spec.node_name = STR("n") };
     event(b, EVENT_ASSIGNED_POD, ACTION_DELETE, &gone, NULL);
 }
 
-/* A new version of a pod, as the engine hands it on. */
-static void update(struct bench *b, struct queued_pod *entry, const char *labels, const char *spec)
+/* A new version of a pod, as the engine passes it on. */
+static void update(struct setup *b, struct queued_pod *entry, const char *labels, const char *spec)
 {
     struct pod_info *before = entry->pod;
     char name[32];
@@ -108,41 +108,41 @@ static void update(struct bench *b, struct queued_pod *entry, const char *labels
 static void test_order(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *low = add(&b, "low", 1, ""), *first = add(&b, "first", 5, "");
     struct queued_pod *second = add(&b, "second", 5, ""), *high = add(&b, "high", 9, "");
     wait(&b, 1 * MS);
     struct queued_pod *third = add(&b, "third", 5, ""), *negative = add(&b, "negative", -1, "");
     pop(&b, high);
-    pop(&b, first); /* of one moment: as they came */
+    pop(&b, first); /* equal times: in order of arrival */
     pop(&b, second);
     pop(&b, third);
     pop(&b, low);
     pop(&b, negative);
     assert_null(queue_pop(&b.queue));
     assert_int_equal(b.queue.counts[QUEUE_IN_FLIGHT], 6);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_no_sorter(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     b.queue.options.less = NULL;
     struct queued_pod *low = add(&b, "low", 1, ""), *high = add(&b, "high", 9, "");
     pop(&b, low);
     pop(&b, high);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* Who comes back from an attempt stands behind those who came meanwhile. */
-static void test_age_begins_anew(void **state)
+/* A pod that returns from an attempt is queued behind those that were added meanwhile. */
+static void test_timestamp_is_renewed(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *old = add(&b, "old", 0, "app: red");
     wait(&b, MS);
     struct queued_pod *young = add(&b, "young", 0, "");
@@ -153,17 +153,17 @@ static void test_age_begins_anew(void **state)
     pop(&b, young);
     pop(&b, old);
     assert_int_equal(old->attempts, 2);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- backoff ---- */
-/* Rejected again and again: it doubles up to the maximum, and ends with a whole second. */
+/* The backoff doubles up to the maximum, and ends at a full second. */
 static void test_backoff_grows(void **state)
 {
     (void)state;
     static const int64_t seconds[] = { 1, 2, 4, 8, 10, 10, 10 };
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     wait(&b, 300 * MS);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red");
     for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
@@ -173,7 +173,7 @@ static void test_backoff_grows(void **state)
         node_added(&b, "red");
         assert_place(pod, QUEUE_BACKOFF);
         int64_t due = queue_next_backoff(&b.queue), end = begin + seconds[i] * SECOND;
-        assert_int_equal(due, end / SECOND * SECOND + SECOND); /* the second in which it ends is over */
+        assert_int_equal(due, end / SECOND * SECOND + SECOND); /* the end is rounded up to the next second */
         assert_int_equal(queue_next_due(&b.queue), due);
         wait(&b, due - 1 - b.now_ns);
         assert_place(pod, QUEUE_BACKOFF);
@@ -182,15 +182,15 @@ static void test_backoff_grows(void **state)
         assert_int_equal(pod->rejections, i + 1);
         wait(&b, 300 * MS);
     }
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* Errors count by themselves, and only those in a row. */
+/* Errors are counted separately, and only consecutive ones. */
 static void test_backoff_after_errors(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red");
     for (int i = 0; i < 2; i++) {
         reject_pod(&b, pod, ALPHA);
@@ -202,7 +202,7 @@ static void test_backoff_after_errors(void **state)
         reject_pod(&b, pod, 0);
         assert_place(pod, QUEUE_ERROR_BACKOFF);
         assert_int_equal(queue_next_backoff(&b.queue), begin + expected * SECOND + SECOND);
-        assert_null(queue_pop(&b.queue)); /* it waits to the end, however idle we are */
+        assert_null(queue_pop(&b.queue)); /* an error backoff is not cut short by an idle scheduler */
         wait(&b, queue_next_backoff(&b.queue) - b.now_ns);
     }
     assert_int_equal(pod->rejections, 2);
@@ -212,15 +212,15 @@ static void test_backoff_after_errors(void **state)
     node_added(&b, "red");
     int64_t until = b.now_ns + 4 * SECOND; /* the third rejection */
     assert_int_equal(queue_next_backoff(&b.queue), until + SECOND);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* Nobody is active: who was rejected is taken out of its backoff; first who wakes first, then by priority. */
+/* With an empty active queue, rejected pods are popped from backoff: by its end, then by priority. */
 static void test_pop_from_backoff(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *low = add(&b, "low", 0, "app: red"), *high = add(&b, "high", 9, "app: red");
     struct queued_pod *failed = add(&b, "failed", 99, "app: red");
     reject_pod(&b, failed, 0);
@@ -241,14 +241,14 @@ static void test_pop_from_backoff(void **state)
     pop(&b, late);
     assert_null(queue_pop(&b.queue));
     assert_place(failed, QUEUE_ERROR_BACKOFF);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_no_backoff(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     b.queue.options.backoff_max_ns = 0;
     struct queued_pod *pod = add(&b, "pod", 0, "app: red");
     reject_pod(&b, pod, ALPHA);
@@ -256,15 +256,15 @@ static void test_no_backoff(void **state)
     assert_place(pod, QUEUE_ACTIVE);
     reject_pod(&b, pod, 0);
     assert_place(pod, QUEUE_ACTIVE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* Huge counts and durations end in the maximum, not in an overflow. */
+/* Huge counts and durations give the maximum and do not overflow. */
 static void test_backoff_limits(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     b.queue.options.backoff_max_ns = INT64_MAX;
     struct queued_pod *pod = add(&b, "pod", 0, "app: red");
     pod->rejections = UINT32_MAX - 1;
@@ -272,15 +272,15 @@ static void test_backoff_limits(void **state)
     node_added(&b, "red");
     assert_place(pod, QUEUE_BACKOFF);
     assert_true(queue_next_backoff(&b.queue) > START);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* ---- who wakes ---- */
-static void test_only_rejectors_are_asked(void **state)
+/* ---- events ---- */
+static void test_only_rejecting_plugins_are_called(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *alpha = add(&b, "alpha", 0, "app: red"), *beta = add(&b, "beta", 0, "app: red");
     struct queued_pod *both = add(&b, "both", 0, "app: blue");
     reject_pod(&b, alpha, ALPHA);
@@ -294,35 +294,35 @@ static void test_only_rejectors_are_asked(void **state)
     assert_int_equal(b.queue.counts[QUEUE_UNSCHEDULABLE], 3);
     node_added(&b, "red");
     assert_place(alpha, QUEUE_ACTIVE);
-    assert_place(beta, QUEUE_UNSCHEDULABLE); /* its app, but not its rejector */
+    assert_place(beta, QUEUE_UNSCHEDULABLE); /* its app, but not its rejecting plugin */
     assert_place(both, QUEUE_UNSCHEDULABLE);
     pod_deleted(&b);
     assert_place(beta, QUEUE_ACTIVE);
     assert_place(both, QUEUE_ACTIVE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* A rule for new nodes is one for changed taints as well, as the reference has it. */
-static void test_taints_stand_for_new_nodes(void **state)
+/* A rule for new nodes includes changed taints, as in kube-scheduler. */
+static void test_new_nodes_include_taints(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *alpha = add(&b, "alpha", 0, "app: red"), *beta = add(&b, "beta", 0, "app: red");
     reject_pod(&b, alpha, ALPHA);
     reject_pod(&b, beta, BETA);
     event(&b, EVENT_NODE, ACTION_NODE_TAINT, &(struct node){ 0 }, &(struct node){ 0 });
     assert_place(alpha, QUEUE_BACKOFF);
     assert_place(beta, QUEUE_UNSCHEDULABLE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* A plugin that answered Pending wakes its pod at once; another rejector leaves it its backoff. */
+/* A plugin that returned Pending queues its pod at once; for other plugins the backoff applies. */
 static void test_pending(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *other = add(&b, "other", 0, "app: red");
     reject_pod(&b, pod, ALPHA | GAMMA);
     reject_pod(&b, other, ALPHA | GAMMA);
@@ -333,14 +333,14 @@ static void test_pending(void **state)
     queue_requeue(&b.queue, pod, ALPHA | GAMMA, GAMMA, b.now_ns);
     node_added(&b, "red");
     assert_place(pod, QUEUE_BACKOFF);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_filter(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *low = add(&b, "low", 1, ""), *high = add(&b, "high", 9, ""),
                       *same = add(&b, "same", 5, "");
     struct pod gone = { .spec.node_name = STR("n") };
@@ -355,22 +355,22 @@ static void test_filter(void **state)
     assert_place(low, QUEUE_UNSCHEDULABLE);
     assert_place(same, QUEUE_BACKOFF);
     assert_place(high, QUEUE_UNSCHEDULABLE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- updates ---- */
 static void test_update(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *other = add(&b, "other", 0, "app: red");
     update(&b, pod, "app: blue", "");
     assert_place(pod, QUEUE_ACTIVE);
     reject_pod(&b, pod, ALPHA);
     reject_pod(&b, other, ALPHA);
     wait(&b, 20 * SECOND);
-    update(&b, pod, "app: blue", ", tolerations: [{operator: Exists}]"); /* Alpha does not care */
+    update(&b, pod, "app: blue", ", tolerations: [{operator: Exists}]"); /* not a rule of Alpha */
     assert_place(pod, QUEUE_UNSCHEDULABLE);
     update(&b, pod, "app: green", ", tolerations: [{operator: Exists}]");
     assert_place(pod, QUEUE_ACTIVE);
@@ -379,30 +379,30 @@ static void test_update(void **state)
     node_added(&b, "green");
     assert_place(pod, QUEUE_BACKOFF);
     update(&b, pod, "app: red", "");
-    assert_place(pod, QUEUE_BACKOFF); /* it is on its way already */
+    assert_place(pod, QUEUE_BACKOFF); /* already in backoff */
     assert_ptr_equal(queue_find(&b.queue, fixture_pod(&b.f, "pod")), pod);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* A pod that the queue has not heard of is added. */
+/* An unknown pod is added. */
 static void test_update_of_unknown(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     static const struct pod unknown;
     struct pod_info before = { .api = &unknown };
     fixture_load(&b.f, "{kind: Pod, metadata: {name: pod}}");
     queue_update(&b.queue, &before, b.f.last_pod, 0, b.now_ns);
     assert_place(queue_find(&b.queue, b.f.last_pod), QUEUE_ACTIVE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_remove(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pods[6];
     static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
     for (int i = 0; i < 6; i++)
@@ -424,20 +424,20 @@ static void test_remove(void **state)
     }
     assert_null(queue_pop(&b.queue));
     assert_int_equal(b.queue.counts[QUEUE_IN_FLIGHT], 1);
-    queue_requeue(&b.queue, pods[3], ALPHA, 0, b.now_ns); /* it is gone: nothing to put back */
+    queue_requeue(&b.queue, pods[3], ALPHA, 0, b.now_ns); /* deleted: not requeued */
     for (int i = 0; i < QUEUE_PLACE_COUNT; i++)
         assert_int_equal(b.queue.counts[i], 0);
     assert_int_equal(queue_next_due(&b.queue), QUEUE_NEVER);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- gates ---- */
 static void test_gate(void **state)
 {
     (void)state;
-    struct bench b;
+    struct setup b;
     struct status gate;
-    bench_init(&b);
+    setup_init(&b);
     fixture_load(&b.f, "{kind: Pod, metadata: {name: pod, uid: pod, labels: {gate: closed}}}");
     struct queued_pod *pod = queue_add(&b.queue, b.f.last_pod, 0, b.now_ns, &gate);
     assert_status(gate, STATUS_UNRESOLVABLE, "the gate is closed");
@@ -446,42 +446,42 @@ static void test_gate(void **state)
     assert_int_equal(pod->first_attempt_ns, QUEUE_NEVER);
     assert_null(queue_pop(&b.queue));
     event(&b, EVENT_NODE, ACTION_NODE_TAINT, &(struct node){ 0 }, &(struct node){ 0 });
-    assert_place(pod, QUEUE_GATED); /* asked again, and still closed */
+    assert_place(pod, QUEUE_GATED); /* checked again, and still closed */
     wait(&b, 5 * SECOND);
     update(&b, pod, "gate: open", "");
     assert_place(pod, QUEUE_ACTIVE);
     assert_int_equal(pod->first_attempt_ns, START + 5 * SECOND);
     assert_int_equal(pod->gate, GATE_NONE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* A gate that closes later holds the pod back at its next turn, wherever it would have gone. */
+/* A gate that closes later gates the pod when it is moved next. */
 static void test_gate_closes(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red, gate: open");
     reject_pod(&b, pod, ALPHA);
-    update(&b, pod, "app: red, gate: closed", ""); /* Alpha would try again */
+    update(&b, pod, "app: red, gate: closed", ""); /* a rule of Alpha */
     assert_place(pod, QUEUE_GATED);
-    node_added(&b, "red"); /* no event of the gate's */
+    node_added(&b, "red"); /* not a rule of the gate */
     assert_place(pod, QUEUE_GATED);
     assert_int_equal(pod->unschedulable, ALPHA | GATE);
     assert_int_equal(b.queue.reasons[0][3], 1);
     update(&b, pod, "app: red, gate: open", "");
     assert_place(pod, QUEUE_BACKOFF);
     assert_int_equal(pod->unschedulable, ALPHA | GATE); /* until its next attempt */
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- in flight ---- */
 static void test_events_in_flight(void **state)
 {
     (void)state;
-    struct bench b;
+    struct setup b;
     size_t counts[LABEL_COUNT] = { 0 };
-    bench_init(&b);
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 9, "app: red"), *other = add(&b, "other", 0, "app: blue");
     node_added(&b, "red"); /* too early */
     pop(&b, pod);
@@ -493,7 +493,8 @@ static void test_events_in_flight(void **state)
     pop(&b, pod);
     pop(&b, other);
     node_added(&b, "red");
-    event(&b, EVENT_NODE, ACTION_NODE_CONDITION, &(struct node){ 0 }, &(struct node){ 0 }); /* nobody's */
+    event(&b, EVENT_NODE, ACTION_NODE_CONDITION, &(struct node){ 0 },
+          &(struct node){ 0 }); /* no plugin's rule */
     queue_count_flight_events(&b.queue, counts);
     assert_int_equal(
         counts[event_label(&(struct cluster_event){ .resource = EVENT_NODE, .actions = ACTION_ADD })], 1);
@@ -509,32 +510,32 @@ static void test_events_in_flight(void **state)
     assert_place(pod, QUEUE_BACKOFF);
 
     pop(&b, pod);
-    queue_settle(&b.queue, pod); /* nobody can reject it any more */
+    queue_settle(&b.queue, pod); /* it can no longer be rejected */
     pod_deleted(&b);
     assert_int_equal(b.queue.flight_events.len, 0);
     queue_requeue(&b.queue, pod, BETA, 0, b.now_ns);
     assert_place(pod, QUEUE_UNSCHEDULABLE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_pending_in_flight(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 9, "app: red");
     pop(&b, pod);
     event(&b, EVENT_NODE, ACTION_DELETE, &(struct node){ 0 }, NULL);
     queue_requeue(&b.queue, pod, GAMMA, GAMMA, b.now_ns);
     assert_place(pod, QUEUE_ACTIVE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 static void test_update_in_flight(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 9, "app: red");
     pop(&b, pod);
     update(&b, pod, "app: red", ", tolerations: [{operator: Exists}]");
@@ -548,15 +549,15 @@ static void test_update_in_flight(void **state)
     update(&b, pod, "app: blue", ", tolerations: [{operator: Exists}]"); /* until now */
     queue_requeue(&b.queue, pod, ALPHA, 0, b.now_ns);
     assert_place(pod, QUEUE_BACKOFF);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- activation ---- */
 static void test_activate(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *rejected = add(&b, "rejected", 9, "app: red"),
                       *failed = add(&b, "failed", 8, "app: red");
     struct queued_pod *flying = add(&b, "flying", 7, "app: red"),
@@ -577,22 +578,22 @@ static void test_activate(void **state)
     queue_requeue(&b.queue, bystander, BETA, 0, b.now_ns);
     assert_place(flying, QUEUE_BACKOFF);
     assert_place(bystander, QUEUE_UNSCHEDULABLE);
-    bench_release(&b);
+    setup_release(&b);
 }
 
-/* ---- a long wait ---- */
+/* ---- leftover pods ---- */
 static void test_leftovers(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red"), *gated = add(&b, "gated", 0, "gate: closed");
-    wait(&b, 10 * SECOND); /* a look at leftovers: in 30 s the next one */
+    wait(&b, 10 * SECOND); /* leftovers are checked: the next time in 30 s */
     reject_pod(&b, pod, ALPHA);
     assert_int_equal(queue_next_due(&b.queue), START + 40 * SECOND);
     for (int i = 0; i < 10; i++) {
         wait(&b, 30 * SECOND);
-        assert_place(pod, QUEUE_UNSCHEDULABLE); /* five minutes are not too long */
+        assert_place(pod, QUEUE_UNSCHEDULABLE); /* after exactly five minutes it stays */
     }
     assert_false(pod->was_flushed);
     assert_int_equal(gated->flushed_ns, START + 310 * SECOND);
@@ -606,11 +607,11 @@ static void test_leftovers(void **state)
     pop(&b, pod);
     queue_requeue(&b.queue, pod, ALPHA, 0, b.now_ns);
     assert_false(pod->was_flushed);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 /* ---- numbers for metrics ---- */
-static uint64_t incoming(const struct bench *b, enum queue_name name, enum event_resource resource,
+static uint64_t incoming(const struct setup *b, enum queue_name name, enum event_resource resource,
                          uint32_t actions)
 {
     return b->queue
@@ -620,8 +621,8 @@ static uint64_t incoming(const struct bench *b, enum queue_name name, enum event
 static void test_numbers(void **state)
 {
     (void)state;
-    struct bench b;
-    bench_init(&b);
+    struct setup b;
+    setup_init(&b);
     struct queued_pod *pod = add(&b, "pod", 0, "app: red");
     add(&b, "gated", 0, "gate: closed");
     assert_int_equal(incoming(&b, QUEUE_NAME_ACTIVE, EVENT_UNSCHEDULED_POD, ACTION_ADD), 1);
@@ -633,12 +634,12 @@ static void test_numbers(void **state)
     assert_int_equal(b.queue.reasons[0][1], 1);
     node_added(&b, "red");
     assert_int_equal(incoming(&b, QUEUE_NAME_BACKOFF, EVENT_NODE, ACTION_ADD), 1);
-    assert_int_equal(b.queue.reasons[0][0], 1); /* it still waits */
+    assert_int_equal(b.queue.reasons[0][0], 1); /* it is still waiting */
     pop(&b, pod);
     assert_int_equal(b.queue.incoming[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF], 1);
     assert_int_equal(b.queue.reasons[0][0], 0);
     queue_done(&b.queue, pod);
-    bench_release(&b);
+    setup_release(&b);
 }
 
 int main(void)
@@ -646,14 +647,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_no_sorter),
-        cmocka_unit_test(test_age_begins_anew),
+        cmocka_unit_test(test_timestamp_is_renewed),
         cmocka_unit_test(test_backoff_grows),
         cmocka_unit_test(test_backoff_after_errors),
         cmocka_unit_test(test_pop_from_backoff),
         cmocka_unit_test(test_no_backoff),
         cmocka_unit_test(test_backoff_limits),
-        cmocka_unit_test(test_only_rejectors_are_asked),
-        cmocka_unit_test(test_taints_stand_for_new_nodes),
+        cmocka_unit_test(test_only_rejecting_plugins_are_called),
+        cmocka_unit_test(test_new_nodes_include_taints),
         cmocka_unit_test(test_pending),
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_update),

@@ -1,4 +1,4 @@
-/* Whatever happens to the queue: nobody is lost or is in two places, the best is popped, and the counts are right. */
+/* Random operations on the queue: no pod is lost or in two places, the best is popped, and the counts are right. */
 #include "plugins.h"
 
 #include <malloc.h>
@@ -7,29 +7,29 @@
 
 enum { PODS = 40, STEPS = 60000 };
 
-struct world {
+struct setup {
     struct fixture f;
     struct queue queue;
     struct rng rng;
-    struct pod_info *pods[PODS];     /* known */
-    struct queued_pod *flying[PODS]; /* in flight; the pod may be gone */
+    struct pod_info *pods[PODS];        /* known */
+    struct queued_pod *in_flight[PODS]; /* the pod may be gone */
     int64_t now_ns;
     size_t popped, from_backoff, woken;
 };
 
-static uint64_t roll(struct world *w, uint64_t sides)
+static uint64_t random_below(struct setup *w, uint64_t sides)
 {
     return rng_below(&w->rng, sides);
 }
 
 /* A version of the pod; old ones stay in the fixture's arena. */
-static struct pod *make_pod(struct world *w, int number, int32_t priority)
+static struct pod *make_pod(struct setup *w, int number, int32_t priority)
 {
     static const char *const apps[] = { "red", "blue" };
     struct pod *pod = arena_new(&w->f.arena, struct pod);
     struct pair *labels = arena_array(&w->f.arena, struct pair, 2);
-    labels[0] = (struct pair){ STR("app"), str_from(apps[roll(w, 2)]) };
-    labels[1] = (struct pair){ STR("gate"), roll(w, 6) ? STR("open") : STR("closed") };
+    labels[0] = (struct pair){ STR("app"), str_from(apps[random_below(w, 2)]) };
+    labels[1] = (struct pair){ STR("gate"), random_below(w, 6) ? STR("open") : STR("closed") };
     pod->meta.name = pod->meta.uid = arena_printf(&w->f.arena, "p%d", number);
     pod->meta.namespace = STR("default");
     pod->meta.labels.items = labels;
@@ -38,15 +38,15 @@ static struct pod *make_pod(struct world *w, int number, int32_t priority)
     return pod;
 }
 
-static void come(struct world *w, int i)
+static void add_pod(struct setup *w, int i)
 {
     struct status gate;
-    w->pods[i] = cluster_add_pod(&w->f.cluster, make_pod(w, i, (int32_t)roll(w, 4)));
+    w->pods[i] = cluster_add_pod(&w->f.cluster, make_pod(w, i, (int32_t)random_below(w, 4)));
     struct queued_pod *entry = queue_add(&w->queue, w->pods[i], 0, w->now_ns, &gate);
     assert_int_equal(entry->place, status_ok(gate) ? QUEUE_ACTIVE : QUEUE_GATED);
 }
 
-static void change(struct world *w, int i)
+static void change(struct setup *w, int i)
 {
     struct pod_info *before = w->pods[i];
     pod_info_ref(before);
@@ -55,14 +55,14 @@ static void change(struct world *w, int i)
     pod_info_unref(&w->f.cluster, before);
 }
 
-static void go(struct world *w, int i)
+static void remove_pod(struct setup *w, int i)
 {
     queue_remove(&w->queue, w->pods[i]);
     cluster_remove_pod(&w->f.cluster, w->pods[i]);
     w->pods[i] = NULL;
 }
 
-/* Is there one that should have been popped instead? */
+/* Whether `a` should be popped before `b`. */
 static bool beats(const struct queued_pod *a, const struct queued_pod *b, bool backoff)
 {
     if (backoff && a->backoff_until_ns != b->backoff_until_ns)
@@ -72,7 +72,7 @@ static bool beats(const struct queued_pod *a, const struct queued_pod *b, bool b
     return a->since_ns != b->since_ns ? a->since_ns < b->since_ns : a->order < b->order;
 }
 
-static struct queued_pod *best(struct world *w, enum queue_place place)
+static struct queued_pod *best(struct setup *w, enum queue_place place)
 {
     struct queued_pod *found = NULL;
     for (int i = 0; i < PODS; i++) {
@@ -83,7 +83,7 @@ static struct queued_pod *best(struct world *w, enum queue_place place)
     return found;
 }
 
-static void pop(struct world *w)
+static void pop(struct setup *w)
 {
     struct queued_pod *active = best(w, QUEUE_ACTIVE), *want = active ? active : best(w, QUEUE_BACKOFF);
     struct queued_pod *entry = queue_pop(&w->queue);
@@ -95,19 +95,19 @@ static void pop(struct world *w)
     for (int i = 0; i < PODS; i++) {
         if (w->pods[i] != entry->pod)
             continue;
-        assert_null(w->flying[i]);
-        w->flying[i] = entry;
+        assert_null(w->in_flight[i]);
+        w->in_flight[i] = entry;
     }
 }
 
-static void land(struct world *w, int i)
+static void end_attempt(struct setup *w, int i)
 {
-    uint64_t by = roll(w, 8);
-    struct queued_pod *entry = w->flying[i];
-    w->flying[i] = NULL;
-    if (roll(w, 4) == 0)
+    uint64_t by = random_below(w, 8);
+    struct queued_pod *entry = w->in_flight[i];
+    w->in_flight[i] = NULL;
+    if (random_below(w, 4) == 0)
         queue_settle(&w->queue, entry);
-    if (w->pods[i] && roll(w, 3))
+    if (w->pods[i] && random_below(w, 3))
         queue_requeue(&w->queue, entry, by, by & GAMMA, w->now_ns);
     else {
         queue_done(&w->queue, entry);
@@ -118,7 +118,7 @@ static void land(struct world *w, int i)
     }
 }
 
-static void happen(struct world *w)
+static void random_operation(struct setup *w)
 {
     static const struct {
         enum event_resource resource;
@@ -133,7 +133,7 @@ static void happen(struct world *w)
         { EVENT_ASSIGNED_POD, ACTION_DELETE },
         { EVENT_ANY, ACTION_ALL },
     };
-    size_t kind = roll(w, ARRAY_SIZE(kinds)), before = w->queue.counts[QUEUE_UNSCHEDULABLE];
+    size_t kind = random_below(w, ARRAY_SIZE(kinds)), before = w->queue.counts[QUEUE_UNSCHEDULABLE];
     struct pod *pod = make_pod(w, -1, 0);
     struct node node = { .meta = pod->meta };
     pod->spec.node_name = STR("n");
@@ -143,13 +143,14 @@ static void happen(struct world *w)
         event.before = event.actions == ACTION_ADD ? NULL : object;
         event.after = event.actions == ACTION_DELETE ? NULL : object;
     }
-    struct queue_filter only = { .has_priority_max = roll(w, 2), .priority_max = (int32_t)roll(w, 4) };
+    struct queue_filter only = { .has_priority_max = random_below(w, 2),
+                                 .priority_max = (int32_t)random_below(w, 4) };
     queue_event(&w->queue, &event, &only, w->now_ns);
     w->woken += before - w->queue.counts[QUEUE_UNSCHEDULABLE];
 }
 
-/* ---- what must hold ---- */
-static void check_reasons(const struct world *w)
+/* ---- invariants ---- */
+static void check_reasons(const struct setup *w)
 {
     uint32_t reasons[PLUGINS_MAX] = { 0 };
     for (int i = 0; i < PODS; i++) {
@@ -160,7 +161,7 @@ static void check_reasons(const struct world *w)
     assert_memory_equal(reasons, w->queue.reasons[0], sizeof(reasons));
 }
 
-static void check_entry(const struct world *w, const struct queued_pod *entry)
+static void check_entry(const struct setup *w, const struct queued_pod *entry)
 {
     const struct queue *queue = &w->queue;
     const struct heap *heap =
@@ -180,20 +181,20 @@ static void check_entry(const struct world *w, const struct queued_pod *entry)
         assert_int_equal(entry->place == QUEUE_ERROR_BACKOFF, !(entry->unschedulable | entry->pending));
 }
 
-static void check(struct world *w)
+static void check(struct setup *w)
 {
     size_t counts[QUEUE_PLACE_COUNT] = { 0 }, known = 0;
     for (int i = 0; i < PODS; i++) {
         struct queued_pod *entry = w->pods[i] ? queue_find(&w->queue, w->pods[i]) : NULL;
         assert_int_equal(entry != NULL, w->pods[i] != NULL);
-        if (w->flying[i])
-            assert_int_equal(w->flying[i]->place, QUEUE_IN_FLIGHT);
-        counts[QUEUE_IN_FLIGHT] += w->flying[i] != NULL;
+        if (w->in_flight[i])
+            assert_int_equal(w->in_flight[i]->place, QUEUE_IN_FLIGHT);
+        counts[QUEUE_IN_FLIGHT] += w->in_flight[i] != NULL;
         if (!entry)
             continue;
         known++;
         assert_ptr_equal(entry->pod, w->pods[i]);
-        assert_int_equal(entry->place == QUEUE_IN_FLIGHT, w->flying[i] == entry);
+        assert_int_equal(entry->place == QUEUE_IN_FLIGHT, w->in_flight[i] == entry);
         counts[entry->place] += entry->place != QUEUE_IN_FLIGHT;
         check_entry(w, entry);
     }
@@ -202,13 +203,13 @@ static void check(struct world *w)
     check_reasons(w);
 }
 
-static void step(struct world *w)
+static void step(struct setup *w)
 {
-    int i = (int)roll(w, PODS);
-    uint64_t what = roll(w, 100);
+    int i = (int)random_below(w, PODS);
+    uint64_t what = random_below(w, 100);
     static const int64_t jumps_ms[] = { 0, 0, 1, 40, 700, 1500, 12000, 31000, 320000, -2000 };
     if (what < 8) {
-        w->now_ns += jumps_ms[roll(w, ARRAY_SIZE(jumps_ms))] * 1000000;
+        w->now_ns += jumps_ms[random_below(w, ARRAY_SIZE(jumps_ms))] * 1000000;
         int64_t due = queue_next_due(&w->queue);
         size_t counts[QUEUE_PLACE_COUNT];
         memcpy(counts, w->queue.counts, sizeof(counts));
@@ -219,29 +220,29 @@ static void step(struct world *w)
     } else if (what < 35) {
         pop(w);
     } else if (what < 65) {
-        if (w->flying[i])
-            land(w, i);
+        if (w->in_flight[i])
+            end_attempt(w, i);
         else if (!w->pods[i])
-            come(w, i);
+            add_pod(w, i);
     } else if (what < 73) {
         if (w->pods[i])
             change(w, i);
     } else if (what < 77) {
         if (w->pods[i])
-            go(w, i);
+            remove_pod(w, i);
     } else if (what < 82) {
         if (w->pods[i])
             queue_activate(&w->queue, w->pods[i], w->now_ns);
     } else {
-        happen(w);
+        random_operation(w);
     }
 }
 
 static void test_any_history(void **state)
 {
     (void)state;
-    static struct world w;
-    w = (struct world){ .rng = test_rng(), .now_ns = 1000 * NS_PER_SECOND };
+    static struct setup w;
+    w = (struct setup){ .rng = test_rng(), .now_ns = 1000 * NS_PER_SECOND };
     FIXTURE(&w.f, NULL, TEST_PLUGINS);
     struct queue_options options = test_options(&w.f, w.now_ns);
     queue_init(&w.queue, &options);
@@ -250,38 +251,38 @@ static void test_any_history(void **state)
         if (i % 7 == 0)
             check(&w);
     }
-    assert_true(w.popped > 1000 && w.from_backoff > 100 && w.woken > 100); /* it was not too tame */
-    for (int i = 0; i < PODS; i++) /* pods that are gone are known to whoever decides them alone */
-        if (w.flying[i])
-            queue_done(&w.queue, w.flying[i]);
+    assert_true(w.popped > 1000 && w.from_backoff > 100 && w.woken > 100); /* the run reached all places */
+    for (int i = 0; i < PODS; i++) /* deleted pods in flight are no longer in the queue */
+        if (w.in_flight[i])
+            queue_done(&w.queue, w.in_flight[i]);
     queue_release(&w.queue);
     fixture_release(&w.f);
 }
 
-/* A crowd comes and goes, many times: what it took is given back. */
+/* Many pods are added and removed, many times: memory is released. */
 static void test_memory(void **state)
 {
     (void)state;
-    enum { CROWD = 20000, ROUNDS = 5 };
+    enum { MANY_PODS = 20000, ROUNDS = 5 };
     struct fixture f;
     struct queue queue;
     FIXTURE(&f, NULL, TEST_PLUGINS);
     struct queue_options options = test_options(&f, NS_PER_SECOND);
     queue_init(&queue, &options);
     static const struct pod api;
-    struct pod_info *pods = xcalloc(CROWD, sizeof(*pods));
+    struct pod_info *pods = xcalloc(MANY_PODS, sizeof(*pods));
     size_t used[ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         struct status gate;
-        for (int i = 0; i < CROWD; i++) {
+        for (int i = 0; i < MANY_PODS; i++) {
             pods[i].api = &api;
             queue_add(&queue, &pods[i], 0, NS_PER_SECOND, &gate);
         }
-        for (int i = 0; i < CROWD; i++)
+        for (int i = 0; i < MANY_PODS; i++)
             queue_requeue(&queue, queue_pop(&queue), i % 3 ? ALPHA : BETA, 0, NS_PER_SECOND);
         struct cluster_event event = { .resource = EVENT_ANY, .actions = ACTION_ALL };
         queue_event(&queue, &event, NULL, NS_PER_SECOND);
-        for (int i = 0; i < CROWD; i++)
+        for (int i = 0; i < MANY_PODS; i++)
             queue_done(&queue, queue_pop(&queue));
         assert_true(queue.heaps[QUEUE_ACTIVE].items.cap <= 4096 &&
                     queue.heaps[QUEUE_BACKOFF].items.cap <= 4096);
@@ -293,7 +294,7 @@ static void test_memory(void **state)
     fixture_release(&f);
 }
 
-/* Tried and rejected over and over: nothing is allocated for that. */
+/* Repeated attempts and rejections allocate nothing. */
 static void test_steady(void **state)
 {
     (void)state;

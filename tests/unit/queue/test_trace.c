@@ -1,7 +1,7 @@
-/* The queue against recorded runs of kube-scheduler's: the same calls at the same times move the same pods.
+/* The queue, compared with recorded runs of kube-scheduler's: the same calls at the same times move the same pods.
  *
- * trace.jsonl: each line is a call, with the place of every pod after it, as place letter, attempts, rejections and
- * errors in a row ("B3.2.0"); "p1*": p1 is in flight. A line with "start" begins a run. BERTH_TRACE names another
+ * trace.jsonl: each line is a call, with the place of every pod after it, as place code, attempts, rejections and
+ * consecutive errors ("B3.2.0"); "p1*": p1 is in flight. A line with "start" begins a run. BERTH_TRACE names another
  * file. */
 #include "plugins.h"
 
@@ -64,7 +64,7 @@ static const char *text_of(yyjson_val *call, const char *key)
     return text ? text : "";
 }
 
-/* A pod as the recorder makes them. */
+/* A pod as the recorder creates it. */
 static struct pod *make_pod(struct run *run, yyjson_val *call, const char *name, struct str uid,
                             int32_t priority)
 {
@@ -122,8 +122,8 @@ static void do_pop(struct run *run, yyjson_val *call, struct slot *slot)
     (void)call;
     struct queued_pod *entry = queue_pop(&run->queue);
     if (!slot != !entry || (entry && entry->pod != slot->pod))
-        fail_msg("line %zu: popped %s, want %s", run->line, entry ? entry->pod->api->meta.name.ptr : "nobody",
-                 slot ? slot->name : "nobody");
+        fail_msg("line %zu: popped %s, want %s", run->line, entry ? entry->pod->api->meta.name.ptr : "no pod",
+                 slot ? slot->name : "no pod");
     if (slot)
         slot->entry = entry;
 }
@@ -193,15 +193,15 @@ static void do_event(struct run *run, yyjson_val *call, enum event_resource reso
 /* ---- places ---- */
 static void check_pod(const struct run *run, const struct slot *slot, yyjson_val *want)
 {
-    static const char letters[QUEUE_PLACE_COUNT] = { [QUEUE_ACTIVE] = 'A',
-                                                     [QUEUE_BACKOFF] = 'B',
-                                                     [QUEUE_ERROR_BACKOFF] = 'E',
-                                                     [QUEUE_UNSCHEDULABLE] = 'U',
-                                                     [QUEUE_GATED] = 'G' };
+    static const char codes[QUEUE_PLACE_COUNT] = { [QUEUE_ACTIVE] = 'A',
+                                                   [QUEUE_BACKOFF] = 'B',
+                                                   [QUEUE_ERROR_BACKOFF] = 'E',
+                                                   [QUEUE_UNSCHEDULABLE] = 'U',
+                                                   [QUEUE_GATED] = 'G' };
     const struct queued_pod *entry = slot->pod ? queue_find(&run->queue, slot->pod) : NULL;
     char got[64] = "", flying[16];
-    if (entry && letters[entry->place])
-        snprintf(got, sizeof(got), "%c%u.%u.%u", letters[entry->place], entry->attempts, entry->rejections,
+    if (entry && codes[entry->place])
+        snprintf(got, sizeof(got), "%c%u.%u.%u", codes[entry->place], entry->attempts, entry->rejections,
                  entry->errors_in_a_row);
     if (strcmp(got, text_of(want, slot->name)) != 0)
         fail_msg("line %zu: %s is \"%s\", want \"%s\"", run->line, slot->name, got,
