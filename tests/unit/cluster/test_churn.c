@@ -1,14 +1,14 @@
-/* Memory stays flat while nodes and pods come and go: symbols, classes, owners, rows, lists and numbers all return to
- * what they were. */
+/* Memory stays flat while nodes and pods add_objects and remove_objects: symbols, classes, owners, rows, lists and
+ * numbers return to their initial counts. */
 #include "support/fixture.h"
 
 enum { ROUNDS = 40, NODES = 20, PODS = 60 };
 
-/* Everything that could pile up. */
+/* Everything that could grow. */
 struct sizes {
     size_t symbols, classes, label_owners, term_owners, pods, claims, images, zones, taint_numbers,
         owners_by_label, terms_by_label, all_owners, loose_terms, nominations;
-    size_t capacity[8]; /* of what is used again, rather than freed */
+    size_t capacity[8]; /* of arrays that are kept and reused */
 };
 
 static struct sizes measure(const struct cluster *cluster)
@@ -34,7 +34,7 @@ static struct sizes measure(const struct cluster *cluster)
     };
 }
 
-static void come(struct fixture *f, int round)
+static void add_objects(struct fixture *f, int round)
 {
     for (int i = 0; i < NODES; i++)
         fixture_loadf(f,
@@ -60,7 +60,7 @@ static void come(struct fixture *f, int round)
             i % NODES);
 }
 
-static void go(struct fixture *f, struct rng *rng)
+static void remove_objects(struct fixture *f, struct rng *rng)
 {
     struct cluster *cluster = &f->cluster;
     VEC(struct pod_info *) pods = { 0 };
@@ -87,19 +87,19 @@ static void test_flat(void **state)
     struct fixture f;
     FIXTURE_BARE(&f);
     struct cluster *cluster = &f.cluster;
-    /* Label columns stay; these are asked for all the time. */
+    /* Label columns stay; these are used all the time. */
     sym zone = intern_get(&cluster->syms, STR("zone")), host = intern_get(&cluster->syms, STR("host"));
     cluster_topology(cluster, zone);
     cluster_topology(cluster, host);
     struct sizes empty = measure(cluster), used = { 0 };
     for (int round = 0; round < ROUNDS; round++) {
-        come(&f, round);
+        add_objects(&f, round);
         if (round == 0)
             used = measure(cluster);
         else
             assert_memory_equal(measure(cluster).capacity, used.capacity, sizeof(used.capacity));
         assert_int_equal(measure(cluster).symbols, used.symbols);
-        go(&f, &rng);
+        remove_objects(&f, &rng);
         struct sizes now = measure(cluster);
         assert_memory_equal(&now, &empty, offsetof(struct sizes, capacity));
         assert_int_equal(cluster->free_rows.len, cluster->nodes.len);
@@ -111,7 +111,7 @@ static void test_flat(void **state)
     fixture_release(&f);
 }
 
-/* One node that changes over and over, and one pod that is replaced over and over. */
+/* One node that changes repeatedly, and one pod that is replaced repeatedly. */
 static void test_updates(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What claims hold of devices, stored and assumed, and which pools a node has to look at. */
+/* Devices that claims hold, stored and assumed, and the pools that a node can use. */
 #include "support/fixture.h"
 
 #include "cluster/devices.h"
@@ -7,7 +7,7 @@
     "{kind: ResourceClaim, metadata: {name: " name ", namespace: ns, uid: u-" name \
     ", resourceVersion: '" version "'}, status: {" results "}}"
 #define HAS(results) "allocation: {devices: {results: [" results "]}}"
-#define WHOLE(device) "{driver: d, pool: p, device: " device "}"
+#define COMPLETE(device) "{driver: d, pool: p, device: " device "}"
 #define SHARE(device, memory) \
     "{driver: d, pool: p, device: " device ", shareID: s, consumedCapacity: {memory: " memory "}}"
 
@@ -21,7 +21,7 @@ static const struct resource_claim *stored(struct fixture *f, const char *name)
     return cluster_get(&f->cluster.claims, STR("ns"), str_from(name));
 }
 
-/* The stored claim with an allocation of one whole device. */
+/* The stored claim with an allocation of one complete device. */
 static struct resource_claim with_device(struct fixture *f, const char *name,
                                          struct allocation_result *allocation, struct device_result *result,
                                          const char *device)
@@ -39,7 +39,7 @@ static void test_stored_claims(void **state _unused_)
 {
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, CLAIM("a", "1", HAS(WHOLE("x") ", " SHARE("z", "2Gi"))));
+    fixture_load(&f, CLAIM("a", "1", HAS(COMPLETE("x") ", " SHARE("z", "2Gi"))));
     fixture_load(
         &f, CLAIM("b", "1", HAS(SHARE("z", "3Gi") ", {driver: d, pool: p, device: w, adminAccess: true}")));
     assert_int_equal(use_of(&f, "x")->whole, 1);
@@ -47,7 +47,7 @@ static void test_stored_claims(void **state _unused_)
     assert_int_equal(use_of(&f, "z")->whole, 0);
     assert_int_equal(use_of(&f, "z")->shares, 2);
     assert_int_equal(use_of(&f, "z")->amounts.items[0].amount.units, (int64_t)5 << 30);
-    assert_null(use_of(&f, "w")); /* who looks on holds nothing */
+    assert_null(use_of(&f, "w")); /* admin access holds nothing */
     fixture_load(&f, CLAIM("a", "2", ""));
     assert_null(use_of(&f, "x"));
     assert_int_equal(use_of(&f, "z")->amounts.items[0].amount.units, (int64_t)3 << 30);
@@ -68,7 +68,8 @@ static void test_in_flight(void **state _unused_)
     assert_true(devices_claim_in_flight(&f.cluster, stored(&f, "a")));
     assert_null(devices_claim(&f.cluster, STR("ns"), STR("a"))->status.allocation);
     assert_int_equal(use_of(&f, "x")->whole, 1);
-    fixture_load(&f, CLAIM("a", "2", HAS(WHOLE("x")))); /* it arrives before the answer does: counted once */
+    fixture_load(&f,
+                 CLAIM("a", "2", HAS(COMPLETE("x")))); /* the watch arrives before the answer: counted once */
     assert_int_equal(use_of(&f, "x")->whole, 1);
     devices_drop(&f.cluster, STR("ns"), STR("a"));
     assert_int_equal(use_of(&f, "x")->whole, 1);
@@ -95,21 +96,21 @@ static void test_written(void **state _unused_)
     devices_written(&f.cluster, &claim);
     assert_false(devices_claim_in_flight(&f.cluster, stored(&f, "a")));
     assert_non_null(devices_claim(&f.cluster, STR("ns"), STR("a"))->status.allocation);
-    devices_drop(&f.cluster, STR("ns"), STR("a")); /* what is written stays */
+    devices_drop(&f.cluster, STR("ns"), STR("a")); /* a written allocation stays */
     assert_int_equal(use_of(&f, "x")->whole, 1);
-    fixture_load(&f, CLAIM("a", "10", "")); /* a number, not a text */
+    fixture_load(&f, CLAIM("a", "10", "")); /* compared as a number */
     assert_non_null(devices_claim(&f.cluster, STR("ns"), STR("a"))->status.allocation);
     assert_int_equal(use_of(&f, "x")->whole, 1);
-    fixture_load(&f, CLAIM("a", "12", HAS(WHOLE("w"))));
+    fixture_load(&f, CLAIM("a", "12", HAS(COMPLETE("w"))));
     assert_null(use_of(&f, "x"));
     assert_int_equal(use_of(&f, "w")->whole, 1);
 
-    claim.meta.resource_version = STR("11"); /* the watch was faster than the answer */
+    claim.meta.resource_version = STR("11"); /* the watch came before the answer */
     devices_written(&f.cluster, &claim);
     assert_ptr_equal(devices_claim(&f.cluster, STR("ns"), STR("a")), stored(&f, "a"));
     assert_null(use_of(&f, "x"));
 
-    claim.meta.resource_version = STR(""); /* of unknown version: until the stored one changes */
+    claim.meta.resource_version = STR(""); /* of unknown version: assumed until the stored claim changes */
     devices_written(&f.cluster, &claim);
     assert_int_equal(use_of(&f, "x")->whole, 1);
     assert_null(use_of(&f, "w"));
@@ -148,7 +149,7 @@ static void test_pools(void **state _unused_)
     assert_string_equal(pools_of(&f, "b"), "q:2 r:1");
     assert_string_equal(pools_of(&f, "c"), "r:1");
     fixture_load(&f, SLICE("s3", "q", "nodeName: b, sharedCounters: [{name: s}]"));
-    assert_string_equal(pools_of(&f, "c"), "q:2 r:1"); /* whoever shares counters counts everywhere */
+    assert_string_equal(pools_of(&f, "c"), "q:2 r:1"); /* a slice with shared counters counts on every node */
     cluster_remove_object(&f.cluster, KIND_RESOURCE_SLICE, STR(""), STR("s4"));
     assert_string_equal(pools_of(&f, "c"), "q:2");
     fixture_release(&f);

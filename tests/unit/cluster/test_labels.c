@@ -1,4 +1,4 @@
-/* Labels and selectors as symbols match exactly as api/labels.h matches them as text, and give their symbols back. */
+/* Labels and selectors as symbols match exactly as api/labels.h matches them as text, and release their symbols. */
 #include "support/test.h"
 
 #include "api/labels.h"
@@ -93,7 +93,7 @@ static void test_against_text(void **state)
         matched += want;
         label_set_release(&set, &syms);
         selector_release(&sel, &syms);
-        assert_int_equal(syms.by_name.len, 0); /* every symbol was given back */
+        assert_int_equal(syms.by_name.len, 0); /* every symbol was released */
         arena_reset(&arena);
     }
     assert_in_range(matched, 2000, 18000);
@@ -101,7 +101,7 @@ static void test_against_text(void **state)
     intern_release(&syms);
 }
 
-/* Requirements of node selectors: Gt and Lt count, and one that makes no sense makes the selector match nothing. */
+/* Requirements of node selectors: Gt and Lt compare numbers, and an invalid one makes the selector match nothing. */
 static void test_requirements_against_text(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_set(void **state)
     struct pair pairs[] = { { STR("a"), STR("") }, { STR("b"), STR("1") }, { STR("c"), STR("1") } };
     struct str_map labels = { pairs, ARRAY_SIZE(pairs) };
     struct label_set set, empty;
-    sym other = intern_get(&syms, STR("b")); /* so that numbers do not follow the order of the text */
+    sym other = intern_get(&syms, STR("b")); /* so that symbol numbers do not follow text order */
     label_set_init(&set, &syms, &labels);
     label_set_init(&empty, &syms, &(struct str_map){ 0 });
     for (uint32_t i = 1; i < set.len; i++)
@@ -171,7 +171,8 @@ static void test_nothing_and_everything(void **state)
     assert_false(selector_matches(&sel, &none, &syms));
     assert_false(selector_is_empty(&sel));
     selector_release(&sel, &syms);
-    assert_false(selector_matches(&sel, &none, &syms)); /* released: nothing, not everything */
+    assert_false(
+        selector_matches(&sel, &none, &syms)); /* a released selector matches nothing, not everything */
     arena_release(&arena);
     intern_release(&syms);
 }

@@ -1,8 +1,8 @@
-/* The index finds exactly the owners of labels that a selector matches, and no owner of terms is missed, while pods
- * come and go. */
+/* The index finds exactly the owners of labels that a selector matches, and misses no owner of terms, while pods come
+ * and go. */
 #include "support/fixture.h"
 
-enum { PODS = 60, KEYS = 4, VALUES = 4, STEPS = 400, ASKS = 20 };
+enum { PODS = 60, KEYS = 4, VALUES = 4, STEPS = 400, LOOKUPS = 20 };
 
 static void write_labels(struct strbuf *out, struct rng *rng)
 {
@@ -30,7 +30,7 @@ static void write_selector(struct strbuf *out, struct rng *rng)
     for (uint64_t left = rng_below(rng, 3); left > 0; left--, comma = ", ") {
         uint64_t op = rng_below(rng, ARRAY_SIZE(operators));
         strbuf_printf(out, "%s{key: k%d, operator: %s", comma, (int)rng_below(rng, KEYS), operators[op]);
-        if (op < 2) /* a value may be there twice, or belong to nobody */
+        if (op < 2) /* a value may occur twice, or belong to no pod */
             strbuf_printf(out, ", values: [v%d, v%d, v%d]", (int)rng_below(rng, VALUES + 1),
                           (int)rng_below(rng, VALUES), (int)rng_below(rng, VALUES));
         strbuf_puts(out, "}");
@@ -82,7 +82,7 @@ static bool contains(void *const *items, size_t len, const void *wanted, size_t 
     return *ret_times > 0;
 }
 
-/* Every owner of labels, the slow way. */
+/* The reference: a search over every owner of labels. */
 static void check_owners(struct fixture *f, const struct selector *selector)
 {
     size_t matching = 0, times;
@@ -119,13 +119,13 @@ static void check_terms(struct fixture *f, const struct label_set *labels)
         assert_true(listed || !must);
         known += listed;
     }
-    assert_int_equal(found->len, known); /* and no owner that is gone */
+    assert_int_equal(found->len, known); /* and no deleted owner */
 }
 
-/* The selectors of the pods that are there serve as questions, and so do their labels. */
-static void ask(struct fixture *f, struct rng *rng)
+/* Looks up the selectors of existing pods, and their labels. */
+static void look_up(struct fixture *f, struct rng *rng)
 {
-    for (int i = 0; i < ASKS; i++) {
+    for (int i = 0; i < LOOKUPS; i++) {
         char name[16];
         snprintf(name, sizeof(name), "p%d", (int)rng_below(rng, PODS));
         const struct pod_info *pod = cluster_find_pod(&f->cluster, STR("default"), str_from(name));
@@ -143,7 +143,7 @@ static void ask(struct fixture *f, struct rng *rng)
     check_owners(f, &(struct selector){ 0 });
 }
 
-static void test_against_everybody(void **state)
+static void test_against_full_search(void **state)
 {
     (void)state;
     struct rng rng = test_rng();
@@ -158,15 +158,15 @@ static void test_against_everybody(void **state)
             cluster_remove_pod(&f.cluster, pod);
         else
             set_pod(&f, &rng, number);
-        ask(&f, &rng);
+        look_up(&f, &rng);
     }
     map_for(&f.cluster.matches.owners, slot)
-        assert_true(((owner_vec *)slot->value)->len > 0); /* empty lists go */
+        assert_true(((owner_vec *)slot->value)->len > 0); /* empty lists are freed */
     fixture_release(&f);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_everybody) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_against_full_search) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

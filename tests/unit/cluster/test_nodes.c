@@ -1,5 +1,5 @@
-/* Nodes come, change and go: which rows they have, what the columns and the counters say, in which order they are
- * listed, and that the log names every row that changed. */
+/* Nodes are added, changed and removed: their rows, columns, counters and order, and the change log names every row
+ * that changed. */
 #include "api/names.h"
 #include "support/fixture.h"
 
@@ -13,7 +13,7 @@ static uint32_t remove_and_add(struct fixture *f, const char *gone, const char *
     return row;
 }
 
-static void test_rows_are_used_again(void **state)
+static void test_rows_are_reused(void **state)
 {
     (void)state;
     struct fixture f;
@@ -42,8 +42,8 @@ static void test_rows_are_used_again(void **state)
     fixture_release(&f);
 }
 
-/* A pod names a node that is not there: the row exists, takes the pod's amounts, and is no node. */
-static void test_ghost_row(void **state)
+/* A pod on an unknown node: the row exists and has the pod's requests, but no node. */
+static void test_row_without_node(void **state)
 {
     (void)state;
     struct fixture f;
@@ -69,7 +69,7 @@ static void test_ghost_row(void **state)
     assert_int_equal(cluster->pods_with_anti, 1);
     assert_int_equal(cluster->pods_with_affinity, 1);
 
-    /* The node goes first, its pod stays: the amounts as well. */
+    /* The node is removed first: its pod and the requests stay. */
     cluster_remove_node(cluster, STR("late"));
     assert_int_equal(f.last_pod->row, row);
     assert_int_equal(cluster->col.used[RES_CPU][row], 1000);
@@ -79,7 +79,7 @@ static void test_ghost_row(void **state)
     fixture_load(&f, "{kind: Node, metadata: {name: other}}");
     assert_int_not_equal(fixture_row(&f, "other"), row);
 
-    /* The pod goes too: the row is free. */
+    /* The pod is removed too: the row is free. */
     cluster_remove_pod(cluster, f.last_pod);
     fixture_load(&f, "{kind: Node, metadata: {name: next}}");
     assert_int_equal(fixture_row(&f, "next"), row);
@@ -88,8 +88,8 @@ static void test_ghost_row(void **state)
     fixture_release(&f);
 }
 
-/* The same for a node that somebody is nominated to. */
-static void test_nominated_ghost_row(void **state)
+/* The same for an unknown node to which a pod is nominated. */
+static void test_nominated_row_without_node(void **state)
 {
     (void)state;
     struct fixture f;
@@ -97,13 +97,13 @@ static void test_nominated_ghost_row(void **state)
     fixture_load(&f, "{kind: Pod, metadata: {name: p}, status: {nominatedNodeName: late}}");
     uint32_t row = f.last_pod->nominated_row;
     assert_int_not_equal(row, ROW_NONE);
-    cluster_nominate(&f.cluster, f.last_pod, row); /* again, though nothing else holds the row */
+    cluster_nominate(&f.cluster, f.last_pod, row); /* again, although nothing else uses the row */
     assert_int_equal(f.cluster.nominations, 1);
     fixture_load(&f, "{kind: Node, metadata: {name: late}}");
     assert_int_equal(fixture_row(&f, "late"), row);
     assert_int_equal(cluster_node(&f.cluster, row)->nominated.len, 1);
     cluster_remove_node(&f.cluster, STR("late"));
-    cluster_place(&f.cluster, f.last_pod, row); /* the last hold changes its kind */
+    cluster_place(&f.cluster, f.last_pod, row); /* the nomination becomes a placement */
     assert_int_equal(f.cluster.nominations, 0);
     assert_int_equal(cluster_node(&f.cluster, row)->pods.len, 1);
     fixture_load(&f, "{kind: Node, metadata: {name: other}}");
@@ -133,7 +133,8 @@ static const struct column_case columns[] = {
     { "open, tainted", NODE_N("taints: [{key: k, effect: NoSchedule}]", "cpu: 2"), 2000, 0, 0, 0, false, true,
       2 },
     { "no longer tainted", NODE_N("", "example.com/gpu: 3"), 0, 0, 0, 3, .lacking_gpu = 1 },
-    { "names that nobody accounts for", NODE_N("", "cpu: 1, made-up: 7"), 1000, 0, 0, 0, .lacking_gpu = 2 },
+    { "resource names that are not counted", NODE_N("", "cpu: 1, made-up: 7"), 1000, 0, 0, 0,
+      .lacking_gpu = 2 },
 };
 
 static void test_columns(void **state)
@@ -158,10 +159,10 @@ static void test_columns(void **state)
             f.cluster.tainted_nodes != want->tainted || col->lacking[gpu] != want->lacking_gpu ||
             f.cluster.live_nodes != 2)
             fail_msg("%s: wrong counters", want->name);
-        /* What a column ever held is in its bits. */
+        /* The bits of a column include every value it ever held. */
         assert_int_equal(col->alloc[RES_CPU][row] & ~(int64_t)col->bits[RES_CPU], 0);
     }
-    /* A resource that turns up later is lacking everywhere. */
+    /* A resource that appears later is lacking on all other nodes. */
     uint32_t late;
     assert_true(cluster_resource(&f.cluster, STR("example.com/late"), &late));
     assert_int_equal(col->lacking[late], 2);
@@ -213,7 +214,7 @@ static void test_resource_names(void **state)
     fixture_release(&f);
 }
 
-/* More rows than the columns begin with: what was there stays, what is new is empty. */
+/* More rows than the initial capacity: old values stay, new ones are empty. */
 static void test_columns_grow(void **state)
 {
     (void)state;
@@ -242,7 +243,7 @@ static void test_columns_grow(void **state)
 /* ---- order ---- */
 struct order_case {
     const char *name;
-    const char *steps; /* +node@zone or +node@region/zone: comes or changes; -node: goes */
+    const char *steps; /* +node@zone or +node@region/zone: adds or changes; -node: removes */
     const char *want;
 };
 
@@ -258,7 +259,7 @@ static const struct order_case orders[] = {
     { "another zone: last of that zone", "+a1@A +b1@B +a2@A +a1@B", "a2 b1 a1" },
     { "another zone that is new", "+a1@A +b1@B +a1@C", "b1 a1" },
     { "an earlier zone keeps its turn", "+a1@A +b1@B +b2@B +a2@A +a1@B", "a2 b1 b2 a1" },
-    { "everybody goes", "+a@A +b@B -a -b", "" },
+    { "all are removed", "+a@A +b@B -a -b", "" },
 };
 
 static void order_step(struct fixture *f, struct str step)
@@ -304,7 +305,7 @@ static void test_order(void **state)
     }
 }
 
-/* The older names of the zone labels come first, where both are there. */
+/* The deprecated zone labels take precedence where both exist. */
 static void test_order_by_beta_labels(void **state)
 {
     (void)state;
@@ -339,7 +340,7 @@ static void check_log(const struct cluster *cluster)
     }
 }
 
-/* Something was logged since, and all of it names this row. */
+/* New entries exist, and all of them name this row. */
 static void check_logged(const struct cluster *cluster, uint64_t *since, uint32_t row)
 {
     assert_true(cluster_seq(cluster) > *since);
@@ -365,7 +366,7 @@ static void test_log(void **state)
     check_logged(&f.cluster, &seq, b);
     cluster_displace(&f.cluster, f.last_pod);
     check_logged(&f.cluster, &seq, b);
-    cluster_displace(&f.cluster, f.last_pod); /* is nowhere already */
+    cluster_displace(&f.cluster, f.last_pod); /* has no node already */
     assert_int_equal(cluster_seq(&f.cluster), seq);
     cluster_place(&f.cluster, f.last_pod, b);
     check_logged(&f.cluster, &seq, b);
@@ -400,9 +401,9 @@ static void test_log_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_are_used_again),
-        cmocka_unit_test(test_ghost_row),
-        cmocka_unit_test(test_nominated_ghost_row),
+        cmocka_unit_test(test_rows_are_reused),
+        cmocka_unit_test(test_row_without_node),
+        cmocka_unit_test(test_nominated_row_without_node),
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_resource_names),
         cmocka_unit_test(test_columns_grow),

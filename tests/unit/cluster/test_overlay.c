@@ -1,4 +1,4 @@
-/* What if: a copy of a node's moving parts takes pods in and out, and the cluster does not notice. */
+/* Overlays: a copy of a node's mutable parts adds and removes pods without changing the cluster. */
 #include "support/fixture.h"
 
 enum { PODS = 12 };
@@ -21,7 +21,7 @@ static struct pod_info *pod_at(const struct fixture *f, int i)
     return fixture_pod(f, name);
 }
 
-/* The view shows what the set of pods adds up to. */
+/* The view shows the sums of the set of pods. */
 static void check_view(const struct fixture *f, struct node_view view, uint64_t present)
 {
     int64_t used[16] = { 0 }, nonzero_cpu = 0, nonzero_memory = 0;
@@ -77,7 +77,7 @@ static void test_any_sequence(void **state)
     fixture_release(&f);
 }
 
-/* What does not move is read through. */
+/* Immutable parts are read from the cluster. */
 static void test_fixed_parts(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void test_fixed_parts(void **state)
     assert_int_equal(node_alloc(view, RES_CPU), 4000);
     assert_str(node_name(view), "a");
     assert_ptr_equal(node_api(view), cluster_node(&f.cluster, view.row)->api);
-    /* A resource that the cluster has not heard of: there is none, and none in use. */
+    /* A resource that the cluster does not know: none allocatable and none in use. */
     assert_int_equal(node_alloc(view, 999), 0);
     assert_int_equal(node_used(view, 999), 0);
     overlay_release(&overlay);

@@ -1,5 +1,5 @@
-/* Equal pods share a class; what the built-in plugins read tells classes apart. Labels and affinity terms are shared
- * between classes, with numbers that are used again and epochs that are not. */
+/* Equal pods share a class; fields that the built-in plugins read distinguish classes. Labels and affinity terms are
+ * shared between classes; their numbers are reused, their epochs are not. */
 #include "support/fixture.h"
 
 #include "plugins/registry.h"
@@ -18,7 +18,7 @@ struct facet_case {
     const char *name, *meta, *spec, *status;
 };
 
-/* Each differs from all others in one thing that scheduling depends on. */
+/* Each pod differs from all others in one field that scheduling depends on. */
 static const struct facet_case facets[] = {
     { "plain", "", SPEC, "" },
     /* metadata */
@@ -147,7 +147,7 @@ static const struct facet_case facets[] = {
     { "host port, protocol", CONTAINER("ports: [{containerPort: 1, hostPort: 80, protocol: UDP}]") },
     { "host port, address", CONTAINER("ports: [{containerPort: 1, hostPort: 80, hostIP: 10.0.0.1}]") },
     { "restart rules", CONTAINER("restartPolicyRules: [{action: RestartAllContainers}]") },
-    /* status: sizes while a resize is under way */
+    /* status: resources during a resize */
     { "allocated", STATUS("containerStatuses: [{name: c, allocatedResources: {cpu: 2}}]") },
     { "allocated elsewhere", STATUS("containerStatuses: [{name: d, allocatedResources: {cpu: 2}}]") },
     { "enforced", STATUS("containerStatuses: [{name: c, resources: {requests: {cpu: 2}}}]") },
@@ -197,7 +197,7 @@ static void test_facets(void **state)
     fixture_release(&f);
 }
 
-/* What belongs to one pod, or is not read by any plugin that keeps no state per pod. */
+/* Fields that identify one pod, or that no plugin reads. */
 static const char *const irrelevant[] = {
     NAMED("p0", ", uid: u, annotations: {a: b}, creationTimestamp: '2026-01-01T00:00:00Z'", SPEC, ""),
     NAMED("p1", "", SPEC ", priority: 7, priorityClassName: high, preemptionPolicy: Never", ""),
@@ -228,7 +228,7 @@ static void test_irrelevant(void **state)
     fixture_release(&f);
 }
 
-/* ---- labels that a pod has to itself ---- */
+/* ---- labels that are unique per pod ---- */
 #define WEB(number, node) \
     "{kind: Pod, metadata: {name: web-" number \
     ", labels: {app: web, statefulset.kubernetes.io/pod-name: web-" number \
@@ -239,7 +239,7 @@ static bool share_a_class(const struct fixture *f, const char *a, const char *b)
     return fixture_pod(f, a)->class == fixture_pod(f, b)->class;
 }
 
-/* What may read one of those labels, and then it tells classes apart. */
+/* Terms that may read such a label, which then distinguishes classes. */
 static const char *const readers[] = {
     "{kind: Service, metadata: {name: s}, spec: {selector: {statefulset.kubernetes.io/pod-name: web-1}}}",
     "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: "
@@ -282,7 +282,7 @@ static void test_unique_labels(void **state)
     }
 }
 
-/* A profile that comes later reads more: pods that are there get other classes. */
+/* A later profile reads more fields: existing pods get other classes. */
 static void test_reads_later(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void test_paths(void **state)
     assert_string_equal(err.text, "a pod has no list \"spec.hostNetwork\"");
 }
 
-/* ---- what a class holds ---- */
+/* ---- contents of a class ---- */
 static int64_t amount_of(const struct amount *items, uint32_t len, uint32_t resource)
 {
     for (uint32_t i = 0; i < len; i++)
@@ -335,12 +335,12 @@ static void test_compiled(void **state)
     const struct intern *syms = &f.cluster.syms;
     uint32_t gpu;
     assert_true(cluster_resource(&f.cluster, STR("example.com/gpu"), &gpu));
-    assert_int_equal(cls->fit_len, 3); /* neither made-up resources nor pods */
+    assert_int_equal(cls->fit_len, 3); /* neither uncounted resources nor pods */
     assert_int_equal(amount_of(cls->fit, cls->fit_len, RES_CPU), 300);
     assert_int_equal(amount_of(cls->fit, cls->fit_len, RES_MEMORY), 5);
     assert_int_equal(amount_of(cls->fit, cls->fit_len, gpu), 2);
     assert_int_equal(amount_of(cls->used, cls->used_len, RES_CPU), 300);
-    assert_int_equal(cls->nonzero_cpu_milli, 400); /* 100m for the container that says nothing */
+    assert_int_equal(cls->nonzero_cpu_milli, 400); /* 100m for the container without requests */
     assert_int_equal(cls->nonzero_memory, 2 * 200 * 1024 * 1024 + 5);
     assert_int_equal(cls->ports_len, 2);
     assert_str(intern_text(syms, cls->ports[0].ip), "10.0.0.1");
@@ -381,13 +381,13 @@ static void test_owners(void **state)
     assert_int_not_equal(third->labels->number, first->labels->number);
     assert_ptr_equal(third->terms, first->terms); /* the terms are the same */
 
-    /* The number of labels that nobody has any more is used again, under another epoch. */
+    /* The number of unused labels is reused, with another epoch. */
     uint32_t number = third->labels->number, epoch = third->labels->epoch;
     cluster_remove_pod(&f.cluster, fixture_pod(&f, "c"));
     fixture_load(&f, APART("d", "1", "cache"));
     assert_int_equal(f.last_pod->class->labels->number, number);
     assert_int_not_equal(f.last_pod->class->labels->epoch, epoch);
-    /* The same labels again: a new epoch too, since answers may be older. */
+    /* The same labels again get a new epoch too, since cached results may be older. */
     cluster_remove_pod(&f.cluster, f.last_pod);
     fixture_load(&f, APART("c", "1", "db"));
     assert_int_not_equal(f.last_pod->class->labels->epoch, epoch);
@@ -423,7 +423,7 @@ static void test_terms_and_namespaces(void **state)
     fixture_release(&f);
 }
 
-/* A class outlives the pod that it was made from, and keeps it. */
+/* A class keeps its sample pod alive. */
 static int freed;
 
 static void count_free(void *context, const struct pod *pod)
@@ -448,7 +448,7 @@ static void test_sample(void **state)
     cluster_remove_pod(&f.cluster, first);
     assert_int_equal(freed, 0);
     assert_ptr_equal(cls->sample, first);
-    assert_ptr_equal(cls->sample->class, cls); /* who is asked about the class may ask its sample */
+    assert_ptr_equal(cls->sample->class, cls); /* the sample leads back to its class */
     assert_str(cls->sample->api->meta.name, "first");
     assert_null(cluster_find_pod(&f.cluster, STR("default"), STR("first")));
     cluster_remove_pod(&f.cluster, f.last_pod);

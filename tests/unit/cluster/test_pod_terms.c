@@ -1,18 +1,17 @@
-/* Which pods an affinity term selects: by labels, and by namespaces in all the ways that a term can name them. */
+/* Which pods an affinity term selects: by labels, and by namespaces in every form. */
 #include "support/fixture.h"
 
 #define NAMESPACES \
     "{kind: Namespace, metadata: {name: default, labels: {team: red}}}\n---\n" \
     "{kind: Namespace, metadata: {name: blue, labels: {team: blue}}}\n---\n" \
     "{kind: Namespace, metadata: {name: bare}}\n---\n"
-/* "lost" has no object. */
+/* Namespace "lost" has no object. */
 static const char *const spaces[] = { "default", "blue", "bare", "lost" };
 
 struct term_case {
     const char *name, *term;
-    const char
-        *existing; /* of the namespaces above: is a pod there selected by the term of a pod that runs? */
-    const char *incoming; /* the same for the term of the pod being scheduled */
+    const char *existing; /* per namespace above: y if the term of a running pod selects a pod there */
+    const char *incoming; /* the same for the term of the incoming pod */
 };
 
 #define WEB "labelSelector: {matchLabels: {app: web}}"
@@ -26,12 +25,13 @@ static const struct term_case terms[] = {
     { "all namespaces", WEB ", namespaceSelector: {}", "yyyy", "yyyy" },
     { "all namespaces and some named", WEB ", namespaces: [blue], namespaceSelector: {}", "yyyy", "yyyy" },
     { "namespaces by label", WEB ", namespaceSelector: {matchLabels: {team: blue}}", "nynn", "nynn" },
-    { "by a label that nobody has", WEB ", namespaceSelector: {matchLabels: {team: green}}", "nnnn", "nnnn" },
+    { "by a label that no namespace has", WEB ", namespaceSelector: {matchLabels: {team: green}}", "nnnn",
+      "nnnn" },
     { "by a label or by name", WEB ", namespaces: [bare], namespaceSelector: {matchLabels: {team: blue}}",
       "nyyn", "nyyn" },
     { "by a label that is there",
       WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}", "yynn", "yynn" },
-    /* The selector of an incoming pod's term is asked once more about labels that nobody looked up. */
+    /* The selector of an incoming pod's term is also matched against empty labels. */
     { "by a label that is not there",
       WEB ", namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}", "nnyy", "yyyy" },
     { "by a value that is another",
@@ -71,7 +71,7 @@ static void test_terms(void **state)
     fixture_release(&f);
 }
 
-/* Labels of namespaces are looked up when they are needed: a change counts at once. */
+/* Labels of namespaces are read when they are needed: a change takes effect at once. */
 static void test_namespace_changes(void **state)
 {
     (void)state;
@@ -89,7 +89,7 @@ static void test_namespace_changes(void **state)
     assert_true(pod_term_matches(&f.cluster, term, target, false));
     fixture_load(&f, "{kind: Namespace, metadata: {name: bare, labels: {team: blue}}}");
     assert_false(pod_term_matches(&f.cluster, term, target, false));
-    fixture_load(&f, "{kind: Namespace, metadata: {name: bare, labels: {team: never-heard-of}}}");
+    fixture_load(&f, "{kind: Namespace, metadata: {name: bare, labels: {team: unknown}}}");
     assert_true(pod_term_matches(&f.cluster, term, target, false));
     fixture_release(&f);
 }

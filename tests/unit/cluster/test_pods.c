@@ -1,7 +1,7 @@
-/* Pods occupy rows: after any history the sums, lists and counters are those of the pods that are there. */
+/* Pods on rows: after any sequence of changes the sums, lists and counters are those of the current pods. */
 #include "support/fixture.h"
 
-/* ---- one thing at a time ---- */
+/* ---- single operations ---- */
 #define NODES "{kind: Node, metadata: {name: a}}\n---\n{kind: Node, metadata: {name: b}}\n---\n"
 #define POD(name, fields) "{kind: Pod, metadata: {name: " name "}, " fields "}\n---\n"
 #define WANTS(cpu, more) "spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}" more "}]}"
@@ -17,7 +17,7 @@ static void test_known(void **state)
     assert_false(first->terminating);
     assert_int_equal(first->row, fixture_row(&f, "a"));
     assert_null(cluster_find_pod(&f.cluster, STR("other"), STR("p")));
-    /* The same name again: the old one leaves its row. */
+    /* The same name again: the old pod leaves its row. */
     fixture_load(
         &f,
         "{kind: Pod, metadata: {name: p, deletionTimestamp: '2026-01-01T00:00:00Z'}, spec: {nodeName: b}}");
@@ -29,7 +29,7 @@ static void test_known(void **state)
     fixture_release(&f);
 }
 
-/* A reference keeps the memory of a pod that is gone from the cluster. */
+/* A reference keeps a pod alive after it left the cluster. */
 static void test_references(void **state)
 {
     (void)state;
@@ -60,15 +60,15 @@ static void test_nominations(void **state)
     assert_int_equal(f.cluster.nominations, 1);
     assert_int_equal(cluster_node(&f.cluster, a)->nominated.len, 0);
     assert_ptr_equal(cluster_node(&f.cluster, b)->nominated.items[0], pod);
-    assert_int_equal(f.cluster.col.used[RES_PODS][b], 0); /* it takes no room */
+    assert_int_equal(f.cluster.col.used[RES_PODS][b], 0); /* a nomination uses no resources */
     cluster_denominate(&f.cluster, pod);
     cluster_denominate(&f.cluster, pod);
     assert_int_equal(f.cluster.nominations, 0);
     cluster_nominate(&f.cluster, pod, a);
-    cluster_place(&f.cluster, pod, b); /* it found another place */
+    cluster_place(&f.cluster, pod, b); /* it is placed on another node */
     assert_int_equal(f.cluster.nominations, 0);
     assert_int_equal(pod->nominated_row, ROW_NONE);
-    /* A pod with a node is not nominated, whatever its status says. */
+    /* A pod with a node is not nominated, even if its status has a nominated node. */
     fixture_load(&f, POD("q", "spec: {nodeName: a}, status: {nominatedNodeName: b}"));
     assert_int_equal(f.last_pod->nominated_row, ROW_NONE);
     fixture_load(&f, POD("r", "status: {nominatedNodeName: b}"));
@@ -97,7 +97,7 @@ static void test_claim_users(void **state)
     assert_int_equal(cluster_claim_users(&f.cluster, STR("ns"), STR("c")), 1);
     assert_int_equal(cluster_claim_users(&f.cluster, STR("ns"), STR("d")), 0);
     assert_int_equal(f.cluster.pvc_users.len, 2);
-    /* Nor does a pod whose node is not there. */
+    /* Nor does a pod on an unknown node. */
     cluster_remove_node(&f.cluster, STR("a"));
     assert_int_equal(cluster_claim_users(&f.cluster, STR("ns"), STR("c")), 0);
     fixture_load(&f, NODES);
@@ -151,7 +151,7 @@ static void test_ports(void **state)
     }
 }
 
-/* Ports in use are a set, as in the reference: whoever leaves first frees the port for all. */
+/* Ports in use are a set, as in kube-scheduler: the first pod that leaves frees the port. */
 static void test_ports_are_a_set(void **state)
 {
     (void)state;
@@ -168,12 +168,12 @@ static void test_ports_are_a_set(void **state)
     fixture_release(&f);
 }
 
-/* ---- any history against the slow way ---- */
+/* ---- random changes, compared with a recount ---- */
 enum { NODE_NAMES = 6, POD_NAMES = 40, STEPS = 3000 };
 
-static void random_name(struct rng *rng, char ret[16], char letter, int names)
+static void random_name(struct rng *rng, char ret[16], char prefix, int names)
 {
-    snprintf(ret, 16, "%c%d", letter, (int)rng_below(rng, (uint64_t)names));
+    snprintf(ret, 16, "%c%d", prefix, (int)rng_below(rng, (uint64_t)names));
 }
 
 static void set_random_pod(struct fixture *f, struct rng *rng, const char *name)
@@ -184,7 +184,7 @@ static void set_random_pod(struct fixture *f, struct rng *rng, const char *name)
         "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t}]}}, ",
     };
     char node[16];
-    random_name(rng, node, 'h', NODE_NAMES + 2); /* two of them never come */
+    random_name(rng, node, 'h', NODE_NAMES + 2); /* two of them do not exist */
     uint64_t place = rng_below(rng, 3);
     fixture_loadf(
         f,
@@ -233,7 +233,7 @@ static void change(struct fixture *f, struct rng *rng)
     }
 }
 
-/* What one row should hold. */
+/* The expected sums of one row. */
 struct sums {
     int64_t used[16], nonzero_cpu, nonzero_memory;
     uint32_t pods, affinity, anti, nominated;
@@ -323,7 +323,7 @@ static void check_placed(const struct cluster *cluster)
     assert_int_equal(placed, listed);
 }
 
-static void test_any_history(void **state)
+static void test_random_changes(void **state)
 {
     (void)state;
     struct rng rng = test_rng();
@@ -337,7 +337,7 @@ static void test_any_history(void **state)
     fixture_release(&f);
 }
 
-/* Amounts that do not fit add up as the reference's do: around, and back. */
+/* Amounts that overflow wrap around and back, as in Go. */
 static void test_huge_amounts(void **state)
 {
     (void)state;
@@ -358,10 +358,10 @@ static void test_huge_amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),       cmocka_unit_test(test_references),
-        cmocka_unit_test(test_nominations), cmocka_unit_test(test_claim_users),
-        cmocka_unit_test(test_ports),       cmocka_unit_test(test_ports_are_a_set),
-        cmocka_unit_test(test_any_history), cmocka_unit_test(test_huge_amounts),
+        cmocka_unit_test(test_known),          cmocka_unit_test(test_references),
+        cmocka_unit_test(test_nominations),    cmocka_unit_test(test_claim_users),
+        cmocka_unit_test(test_ports),          cmocka_unit_test(test_ports_are_a_set),
+        cmocka_unit_test(test_random_changes), cmocka_unit_test(test_huge_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What nodes share (taint lists, images), and objects that are only looked up by name, with the versions that tell
- * caches to look again. */
+/* Data that nodes share (taint lists, images), and objects that are only looked up by name, with the versions that
+ * invalidate caches. */
 #include "support/fixture.h"
 
 /* ---- taint lists ---- */
@@ -35,7 +35,7 @@ static void test_taint_lists(void **state)
     assert_str(list->items[1].effect, "PreferNoSchedule");
     assert_int_equal(f.cluster.tainted_nodes, 6);
 
-    /* The last user goes: the number is free, and used for what comes next. */
+    /* The last user is removed: the number is free and reused. */
     size_t numbers = f.cluster.taint_lists.len;
     cluster_remove_node(&f.cluster, STR("a"));
     assert_non_null(f.cluster.taint_lists.items[a]);
@@ -64,7 +64,7 @@ static void test_images(void **state)
     fixture_load(&f, HAS("a", "{names: [app, app2, app], sizeBytes: 10}")
                          HAS("b", "{names: [app], sizeBytes: 99}"));
     assert_int_equal(image(&f, "app")->nodes, 2);
-    assert_int_equal(image(&f, "app")->size_bytes, 10); /* of who reported it first */
+    assert_int_equal(image(&f, "app")->size_bytes, 10); /* of the first node that reported it */
     assert_int_equal(image(&f, "app2")->nodes, 1);
     uint64_t version = f.cluster.images_version;
     cluster_remove_node(&f.cluster, STR("a"));
@@ -73,11 +73,11 @@ static void test_images(void **state)
     assert_int_equal(image(&f, "app")->size_bytes, 10);
     assert_null(image(&f, "app2"));
     version = f.cluster.images_version;
-    fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* the only one reports anew */
+    fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* the only node reports again */
     assert_true(f.cluster.images_version != version);
     assert_int_equal(image(&f, "app")->size_bytes, 99);
     version = f.cluster.images_version;
-    fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* and once more: nothing is new */
+    fixture_load(&f, HAS("b", "{names: [app], sizeBytes: 99}")); /* and once more: no change */
     assert_int_equal(f.cluster.images_version, version);
     fixture_load(&f, HAS("b", ""));
     assert_null(image(&f, "app"));
@@ -87,7 +87,7 @@ static void test_images(void **state)
 /* ---- objects by name ---- */
 struct store_case {
     enum api_kind kind;
-    const char *text; /* in namespace ns, or in none; named "it" */
+    const char *text; /* named "it", in namespace ns or cluster-scoped */
     enum { TOUCHES_STORAGE, TOUCHES_CONTROLLERS, TOUCHES_NAMESPACES } touches;
 };
 
@@ -155,7 +155,7 @@ static void test_objects(void **state)
         cluster_remove_object(&f.cluster, stores[i].kind, ns, STR("it"));
         assert_null(cluster_get(store, ns, STR("it")));
         assert_true(version_of(&f.cluster, &stores[i]) != before);
-        fixture_load(&f, stores[i].text); /* one stays for cluster_release() */
+        fixture_load(&f, stores[i].text); /* left for cluster_release() */
     }
     struct meta meta = { .name = STR("p") };
     assert_false(cluster_set_object(&f.cluster, KIND_POD, &meta, &meta));

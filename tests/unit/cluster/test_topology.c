@@ -1,9 +1,9 @@
-/* Domains of a label key: who is in which, how many there are, and when their kind changes. */
+/* Domains of a label key: their nodes, their number, and when a domain becomes a single node. */
 #include "support/fixture.h"
 
 enum { ROWS = 24, VALUES = 6, FIRST_VALUE = 10 };
 
-/* What the column should say, the slow way. */
+/* The reference for the column. */
 struct model {
     sym value_of[ROWS];
 };
@@ -54,14 +54,14 @@ static void test_against_model(void **state)
         model.value_of[row] = value;
         topology_assign(&topo, row, value);
         check(&topo, &model);
-        /* Moves when, and only when, a domain becomes a single node or stops being one. */
+        /* Changes if and only if a domain becomes a single node or stops being one. */
         assert_int_equal(topo.shape != shape, crosses);
     }
-    assert_true(topo.domains.len <= VALUES + 1); /* numbers are used again */
+    assert_true(topo.domains.len <= VALUES + 1); /* numbers are reused */
     topology_release(&topo);
 }
 
-/* Through nodes: a column that is made late shows what is there, and follows. */
+/* Through nodes: a column that is created late shows the existing nodes, and follows changes. */
 static void test_follows_nodes(void **state)
 {
     (void)state;
@@ -96,8 +96,8 @@ static void test_follows_nodes(void **state)
     fixture_release(&f);
 }
 
-/* Pods may bring keys of their own without end: columns that nobody keeps do not pile up. */
-static void test_unused_columns_go(void **state)
+/* Pods may bring an unlimited number of keys: unused columns are freed. */
+static void test_unused_columns_are_freed(void **state)
 {
     (void)state;
     struct fixture f;
@@ -123,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_follows_nodes),
-        cmocka_unit_test(test_unused_columns_go),
+        cmocka_unit_test(test_unused_columns_are_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

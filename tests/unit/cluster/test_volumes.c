@@ -1,4 +1,4 @@
-/* Assumed bindings over the stores: they hold as long as the object does, and indexes list objects by name. */
+/* Assumed bindings over the stores: valid as long as the object's version, and indexes list objects by name. */
 #include "support/test.h"
 
 #include "cluster/volumes.h"
@@ -44,10 +44,10 @@ static void test_assumed_volume(void **state)
     put_pv(&cluster, &pv, "v", "s", "1");
     uint64_t before = cluster.storage_version;
     volumes_assume_pv(&cluster, &pv, &pvc);
-    assert_true(cluster.storage_version != before); /* who caches must look again */
+    assert_true(cluster.storage_version != before); /* invalidates caches */
     const struct object_ref *ref = volumes_claim_ref(volumes_get(&cluster, 0), &pv);
     assert_true(claim_ref_matches(ref, &pvc));
-    /* The same version again, another version, and back from nothing. */
+    /* The same version again, another version, and a new object. */
     put_pv(&cluster, &newer, "v", "s", "1");
     assert_non_null(volumes_claim_ref(volumes_get(&cluster, 0), &newer));
     put_pv(&cluster, &newer, "v", "s", "2");
@@ -75,7 +75,7 @@ static void test_assumed_claim(void **state)
     assert_str(*volumes_selected_node(volumes_get(&cluster, 0), &pvc), "again");
     volumes_restore_pvc(&cluster, STR("n"), STR("c"), STR("8"));
     assert_str(*volumes_selected_node(volumes_get(&cluster, 0), &pvc),
-               "again"); /* not made for that version */
+               "again"); /* not assumed for that version */
     volumes_restore_pvc(&cluster, STR("n"), STR("c"), STR("7"));
     assert_str(*volumes_selected_node(volumes_get(&cluster, 0), &pvc), "stored");
     volumes_restore_pvc(&cluster, STR("n"), STR("c"), STR("7"));
@@ -87,7 +87,7 @@ static void test_assumed_claim(void **state)
 /* ---- objects that come and go ---- */
 enum { NAMES = 6, CLASSES = 2, ROUNDS = 20000 };
 
-/* An object and its texts in one piece of memory. */
+/* An object and its strings in one allocation. */
 struct piece {
     union {
         struct pv pv;
@@ -98,14 +98,14 @@ struct piece {
     char name[16], group[16], version[16];
 };
 
-/* What should be the case; indexes are numbers of names. */
+/* The expected state; indexes are numbers of names. */
 struct churn {
     struct cluster cluster;
     struct rng rng;
     struct piece *stored[4][NAMES];
     int versions;
     struct {
-        char version[16]; /* "": nothing is assumed */
+        char version[16]; /* "": no assumption */
         char claim[16];
     } assumed[2][NAMES]; /* volumes, claims */
 };
@@ -118,7 +118,7 @@ static struct piece *piece_new(struct churn *churn, size_t kind, size_t number)
     struct piece *piece = xcalloc(1, sizeof(*piece));
     snprintf(piece->name, sizeof(piece->name), "n%zu", number);
     snprintf(piece->group, sizeof(piece->group), "g%u", (unsigned)rng_below(&churn->rng, CLASSES));
-    churn->versions += rng_below(&churn->rng, 3) > 0; /* some come twice in the same version */
+    churn->versions += rng_below(&churn->rng, 3) > 0; /* some arrive twice with the same version */
     snprintf(piece->version, sizeof(piece->version), "%d", churn->versions);
     struct piece *before = churn->stored[kind][number];
     if (before && rng_below(&churn->rng, 3) == 0)
@@ -137,7 +137,7 @@ static struct piece *piece_new(struct churn *churn, size_t kind, size_t number)
     return piece;
 }
 
-/* An assumption does not outlive its version. */
+/* An assumption ends with its version. */
 static void expire(struct churn *churn, size_t kind, size_t number)
 {
     const struct piece *piece = churn->stored[kind][number];
@@ -244,7 +244,7 @@ static void churn_check(struct churn *churn)
             check_index(churn, volumes, index);
 }
 
-/* Every object is freed as soon as another one has its place: nothing here may look at it again. */
+/* Every object is freed when it is replaced: it must not be accessed again. */
 static void test_churn(void **state)
 {
     (void)state;

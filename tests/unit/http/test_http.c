@@ -1,5 +1,5 @@
-/* test_http.c: the HTTP client against a real server over TLS, HTTP/1.1: answers, trust, limits, and
- * everything that can break on the way. */
+/* test_http.c: the HTTP client with a real server over TLS, HTTP/1.1: responses, trust, limits, and
+ * connection failures. */
 #include "support/pace.h"
 #include "unit/net/harness.h"
 
@@ -14,7 +14,7 @@ static const char *url_of(const char *path, char url[256])
     return url;
 }
 
-/* GET of a path, waited for. */
+/* GETs a path and waits for the response. */
 static struct reply fetch(struct http_request request, const char *path)
 {
     char url[256];
@@ -28,7 +28,7 @@ static struct reply fetch(struct http_request request, const char *path)
     return copy;
 }
 
-/* Waits until the server has seen so many requests for a path. */
+/* Waits until the server has received `count` requests for a path. */
 static void wait_for_seen(const char *path, int count)
 {
     char seen[64];
@@ -109,7 +109,7 @@ static void test_delete_without_body(void **state _unused_)
     reply_release(&reply);
 }
 
-static void test_statuses_are_answers(void **state _unused_)
+static void test_error_statuses(void **state _unused_)
 {
     static const int codes[] = { 200, 201, 301, 401, 404, 409, 410, 429, 500, 503 };
     for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
@@ -122,7 +122,7 @@ static void test_statuses_are_answers(void **state _unused_)
     }
 }
 
-static void test_advice(void **state _unused_)
+static void test_retry_after(void **state _unused_)
 {
     struct reply reply = fetch((struct http_request){ 0 }, "/advice");
     assert_answer(&reply, 429, "later");
@@ -147,7 +147,7 @@ static void test_advice(void **state _unused_)
     }
 }
 
-static void test_early_hints_are_no_answer(void **state _unused_)
+static void test_informational_responses(void **state _unused_)
 {
     struct reply reply = fetch((struct http_request){ 0 }, "/early");
     assert_answer(&reply, 200, "late");
@@ -167,7 +167,7 @@ static void test_wrong_authority_is_refused(void **state _unused_)
     reply_release(&reply);
     tls_config_unref(other);
 
-    other = tls_of((struct tls_options){ 0 }); /* the system's authorities do not know the test's */
+    other = tls_of((struct tls_options){ 0 }); /* the system's CAs do not include the test's */
     reply = fetch((struct http_request){ .tls = other }, "/hello");
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_TLS);
     reply_release(&reply);
@@ -182,15 +182,15 @@ static void test_wrong_authority_is_refused(void **state _unused_)
 
 static void test_client_certificate(void **state _unused_)
 {
-    /* One client, two identities: connections of one are never used for the other. */
+    /* One client, two identities: connections are not shared between them. */
     for (int round = 0; round < 2; round++) {
-        static const char *const who[][2] = { { "client", "\"peer\": \"alice\"" },
-                                              { "bob", "\"peer\": \"bob\"" } };
-        for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
-            struct tls_config *mine = tls_in_dir(dir, who[i][0]);
+        static const char *const identities[][2] = { { "client", "\"peer\": \"alice\"" },
+                                                     { "bob", "\"peer\": \"bob\"" } };
+        for (size_t i = 0; i < ARRAY_SIZE(identities); i++) {
+            struct tls_config *mine = tls_in_dir(dir, identities[i][0]);
             struct reply reply = fetch((struct http_request){ .tls = mine }, "/echo");
             assert_int_equal(reply.response.status, 200);
-            assert_non_null(strstr(reply.text.text, who[i][1]));
+            assert_non_null(strstr(reply.text.text, identities[i][1]));
             reply_release(&reply);
             tls_config_unref(mine);
         }
@@ -202,7 +202,7 @@ static void test_client_certificate(void **state _unused_)
 
 static void test_server_name(void **state _unused_)
 {
-    /* A server whose certificate says only "named.test", reached by its address. */
+    /* A server whose certificate has only "named.test", reached by its address. */
     struct server named;
     char cert[512], key[512], ca[512], url[256], host[64];
     server_start(&named, "--cert", in_dir(dir, "named.crt", cert), "--key", in_dir(dir, "named.key", key));
@@ -243,7 +243,7 @@ static void test_stream(void **state _unused_)
     assert_answer(&reply, 200, lines);
     reply_release(&reply);
 
-    /* As they come: all of them are there, and the end is not. */
+    /* Chunks are delivered before the stream ends. */
     char url[256];
     struct http_request request = { .url = url_of("/stream/5/30?hang", url), .tls = tls, .stream = true };
     uint64_t id = send_to(client, &request, &reply);
@@ -254,7 +254,7 @@ static void test_stream(void **state _unused_)
     reply_release(&reply);
 }
 
-static void test_stream_refused_has_a_body(void **state _unused_)
+static void test_rejected_stream_has_a_body(void **state _unused_)
 {
     struct reply reply = fetch((struct http_request){ .stream = true }, "/status/410");
     assert_answer(&reply, 410, "status 410");
@@ -279,7 +279,7 @@ static void test_stream_ended_by_reader(void **state _unused_)
     reply_release(&reply);
 }
 
-/* The timeout is only for the beginning, the silence for the rest. */
+/* The timeout applies to the beginning, the silence limit to the rest. */
 static bool check_silence(int64_t ms)
 {
     char path[64];
@@ -309,9 +309,9 @@ static void test_stream_reset(void **state _unused_)
     reply_release(&reply);
 }
 
-/* What breaks */
+/* Failures */
 
-/* Lost, and not unsent: if the request got out in time. */
+/* Lost, not unsent, if the request was sent in time. */
 static bool check_timeouts(int64_t ms)
 {
     bool ok = true;
@@ -351,7 +351,7 @@ static void test_bodies_are_bounded(void **state _unused_)
     reply_release(&reply);
 }
 
-/* The handles of writes are used again: with buffers that hold what comes. */
+/* Handles of writes are reused: their buffers grow with the response. */
 static void test_large_answers_to_writes(void **state _unused_)
 {
     static const char *const methods[] = { "POST", "PATCH", "GET", "PATCH", "DELETE", "POST" };
@@ -376,7 +376,7 @@ static void test_reset_in_the_body(void **state _unused_)
 
 static void test_writes_are_sent_once(void **state _unused_)
 {
-    /* On a fresh connection and on one that was used before: the server sees a write, closes, and is not asked
+    /* On a new connection and on a reused one: the server receives a write, closes, and the write is not sent
      * twice. */
     static const char *const methods[] = { "POST", "DELETE" };
     for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
@@ -403,7 +403,7 @@ static void test_writes_are_sent_once(void **state _unused_)
     }
 }
 
-static void test_nobody_there(void **state _unused_)
+static void test_connection_refused(void **state _unused_)
 {
     char url[256];
     static const char *const formats[] = { "https://127.0.0.1:%d/", "https://no-such-host.invalid:%d/" };
@@ -422,7 +422,7 @@ static void test_nobody_there(void **state _unused_)
     close(fd);
 }
 
-/* A listener that never accepts: the handshake never comes to an end. */
+/* A listener that never accepts: the handshake does not complete. */
 static bool check_connect_timeout(int64_t ms)
 {
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -440,7 +440,7 @@ static bool check_connect_timeout(int64_t ms)
     send_to(hasty, &request, &reply);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
-    bool ok = monotonic_ns() - before < 5000 * INT64_C(1000000); /* which is the limit where none is set */
+    bool ok = monotonic_ns() - before < 5000 * INT64_C(1000000); /* the default limit */
     reply_release(&reply);
     http_client_free(hasty);
     close(listener);
@@ -464,7 +464,7 @@ static void test_cancel(void **state _unused_)
     http_cancel(client, id);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_CANCELLED);
-    http_cancel(client, id); /* once more does nothing */
+    http_cancel(client, id); /* no effect the second time */
     reply_release(&reply);
 
     request.not_before_ns = monotonic_ns() + 3600 * INT64_C(1000000000);
@@ -504,7 +504,7 @@ static void test_limit_in_flight(void **state _unused_)
         send_to(narrow, &request, &replies[i]);
     struct error err;
     assert_int_equal(http_send(narrow, &request, NULL, &err), -EAGAIN);
-    /* Urgent goes past all of them. */
+    /* An urgent request bypasses the limit. */
     struct http_request quick = { .url = url_of("/hello", quick_url), .tls = tls, .urgent = true };
     send_to(narrow, &quick, &replies[COUNT]);
     reply_wait(&replies[COUNT]);
@@ -518,8 +518,7 @@ static void test_limit_in_flight(void **state _unused_)
         reply_wait(&replies[i]);
         assert_answer(&replies[i], 200, "at last");
     }
-    assert_true(http_client_stats(narrow).connections_opened <=
-                3); /* as wide as the limit, and the urgent one */
+    assert_true(http_client_stats(narrow).connections_opened <= 3); /* the limit, and the urgent request */
     assert_int_equal(http_client_stats(narrow).in_flight, 0);
     assert_int_equal(http_client_stats(narrow).pending, 0);
     for (int i = 0; i <= COUNT; i++)
@@ -638,14 +637,14 @@ int main(void)
         cmocka_unit_test(test_get),
         cmocka_unit_test(test_bearer_token_and_body),
         cmocka_unit_test(test_delete_without_body),
-        cmocka_unit_test(test_statuses_are_answers),
-        cmocka_unit_test(test_advice),
-        cmocka_unit_test(test_early_hints_are_no_answer),
+        cmocka_unit_test(test_error_statuses),
+        cmocka_unit_test(test_retry_after),
+        cmocka_unit_test(test_informational_responses),
         cmocka_unit_test(test_wrong_authority_is_refused),
         cmocka_unit_test(test_client_certificate),
         cmocka_unit_test(test_server_name),
         cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_stream_refused_has_a_body),
+        cmocka_unit_test(test_rejected_stream_has_a_body),
         cmocka_unit_test(test_stream_ended_by_reader),
         cmocka_unit_test(test_stream_silence),
         cmocka_unit_test(test_stream_reset),
@@ -654,7 +653,7 @@ int main(void)
         cmocka_unit_test(test_large_answers_to_writes),
         cmocka_unit_test(test_reset_in_the_body),
         cmocka_unit_test(test_writes_are_sent_once),
-        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_connection_refused),
         cmocka_unit_test(test_connect_timeout),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_not_before),

@@ -1,6 +1,5 @@
-/* test_http2.c: the HTTP client over HTTP/2: one connection for everything, and what happens when it dies.
- * nghttpx stands in front of server.py and speaks HTTP/2; where it is not installed, the tests say so and are
- * skipped. */
+/* test_http2.c: the HTTP client over HTTP/2: one connection for all requests, and its failures. nghttpx is an HTTP/2
+ * proxy in front of server.py; if it is not installed, the tests are skipped. */
 #include "support/pace.h"
 #include "unit/net/harness.h"
 
@@ -23,8 +22,8 @@ static const char *url_of(const char *path, char url[256])
     return url;
 }
 
-static uint64_t ask(struct http_client *client, struct http_request request, const char *path,
-                    struct reply *reply)
+static uint64_t send_request(struct http_client *client, struct http_request request, const char *path,
+                             struct reply *reply)
 {
     char url[256];
     request.url = url_of(path, url);
@@ -32,11 +31,11 @@ static uint64_t ask(struct http_client *client, struct http_request request, con
     return send_to(client, &request, reply);
 }
 
-/* The answer to a GET, or the way in which it failed. */
+/* GETs a path and waits for the response or the error. */
 static struct reply fetch(struct http_client *client, const char *path)
 {
     struct reply *reply = xcalloc(1, sizeof(*reply));
-    ask(client, (struct http_request){ 0 }, path, reply);
+    send_request(client, (struct http_request){ 0 }, path, reply);
     reply_wait(reply);
     struct reply copy = *reply;
     free(reply);
@@ -69,11 +68,12 @@ static void test_one_connection_for_all(void **state _unused_)
     static const char lines[] = "line 0\nline 1\nline 2\nline 3\nline 4\n";
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply *streams = xcalloc(STREAMS, sizeof(*streams)), *replies = xcalloc(COUNT, sizeof(*replies));
-    /* At once, before anybody knows what the server speaks. */
+    /* All at once, before the protocol is negotiated. */
     for (int i = 0; i < STREAMS; i++)
-        ask(client, (struct http_request){ .stream = true }, "/stream/5/50?hang", &streams[i]);
+        send_request(client, (struct http_request){ .stream = true }, "/stream/5/50?hang", &streams[i]);
     for (int i = 0; i < COUNT; i++)
-        ask(client,
+        send_request(
+            client,
             (struct http_request){ .method = i % 2 ? "POST" : "GET", .body = i % 2 ? STR("b") : STR("") },
             "/hello", &replies[i]);
     for (int i = 0; i < COUNT; i++) {
@@ -83,7 +83,7 @@ static void test_one_connection_for_all(void **state _unused_)
         reply_release(&replies[i]);
     }
     for (int i = 0; i < STREAMS; i++)
-        reply_wait_for_text(&streams[i], lines); /* as they come: there is no end yet */
+        reply_wait_for_text(&streams[i], lines); /* before the end of the stream */
     assert_int_equal(http_client_stats(client).connections_opened, 1);
     http_client_free(client);
     for (int i = 0; i < STREAMS; i++)
@@ -92,12 +92,12 @@ static void test_one_connection_for_all(void **state _unused_)
     free(replies);
 }
 
-static void test_http1_when_asked(void **state _unused_)
+static void test_http1_by_option(void **state _unused_)
 {
     NEEDS_NGHTTPX;
     struct http_client *client = client_of((struct http_options){ .http1_only = true });
     struct reply reply;
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    send_request(client, (struct http_request){ 0 }, "/hello", &reply);
     reply_wait(&reply);
     assert_answer(&reply, 200, "hello");
     assert_false(reply.response.http2);
@@ -111,11 +111,11 @@ static void test_big_bodies(void **state _unused_)
     enum { COUNT = 4, UPLOAD = 900 * 1000 };
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply stream, replies[COUNT];
-    /* A connection that nobody uses may be replaced at any time; one with a stream may not. */
-    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    /* An idle connection may be replaced at any time; one with a stream may not. */
+    send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .timeout_ms = -1 }, "/big/20000000", &replies[i]);
+        send_request(client, (struct http_request){ .timeout_ms = -1 }, "/big/20000000", &replies[i]);
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
         if (replies[i].response.outcome != HTTP_ANSWERED)
@@ -126,17 +126,18 @@ static void test_big_bodies(void **state _unused_)
     char *upload = xmalloc(UPLOAD);
     memset(upload, 'u', UPLOAD);
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = { upload, UPLOAD }, .timeout_ms = -1 },
-            "/echo", &replies[i]);
-    free(upload); /* it was copied */
+        send_request(client,
+                     (struct http_request){ .method = "POST", .body = { upload, UPLOAD }, .timeout_ms = -1 },
+                     "/echo", &replies[i]);
+    free(upload); /* the client has copied it */
     for (int i = 0; i < COUNT; i++) {
         reply_wait(&replies[i]);
         assert_int_equal(replies[i].response.status, 200);
         assert_true(replies[i].text.len > UPLOAD);
         reply_release(&replies[i]);
     }
-    ask(client, (struct http_request){ .body_bytes_max = 100000, .timeout_ms = -1 }, "/bottomless",
-        &replies[0]);
+    send_request(client, (struct http_request){ .body_bytes_max = 100000, .timeout_ms = -1 }, "/bottomless",
+                 &replies[0]);
     reply_wait(&replies[0]);
     assert_failure(&replies[0], HTTP_LOST, HTTP_FAILURE_TOO_LARGE);
     reply_release(&replies[0]);
@@ -152,17 +153,18 @@ static void test_cancel_leaves_the_others(void **state _unused_)
     enum { ROUNDS = 200 };
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply stream, reply;
-    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
     for (int i = 0; i < ROUNDS; i++) {
-        uint64_t id = ask(client, (struct http_request){ .stream = true }, "/stream/1000000/1", &reply);
+        uint64_t id =
+            send_request(client, (struct http_request){ .stream = true }, "/stream/1000000/1", &reply);
         reply_wait_for(&reply, &reply.chunks, 1);
         http_cancel(client, id);
         reply_wait(&reply);
         assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_CANCELLED);
         reply_release(&reply);
     }
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    send_request(client, (struct http_request){ 0 }, "/hello", &reply);
     reply_wait(&reply);
     assert_answer(&reply, 200, "hello");
     reply_release(&reply);
@@ -173,13 +175,13 @@ static void test_cancel_leaves_the_others(void **state _unused_)
     reply_release(&stream);
 }
 
-static void test_quiet_is_not_dead(void **state _unused_)
+static void test_silent_stream_stays_open(void **state _unused_)
 {
     NEEDS_NGHTTPX;
     struct http_client *client =
         client_of((struct http_options){ .idle_ms = 150, .probe_ms = 30000, .probe_path = "/livez" });
     struct reply stream;
-    ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
+    send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
     struct http_stats stats;
     do {
@@ -193,15 +195,15 @@ static void test_quiet_is_not_dead(void **state _unused_)
     reply_release(&stream);
 }
 
-/* The server freezes with five streams open and a write on its way, of which nobody can say what became of it. False:
- * the connection was given up before that, or what came afterwards was, because the machine is slow. */
+/* The server freezes with five open streams and a write in flight, whose outcome is unknown. False: the machine is slow
+ * and the connection was closed before, or the next one was. */
 static bool check_frozen(int64_t ms)
 {
     struct http_client *client =
         client_of((struct http_options){ .idle_ms = ms, .probe_ms = ms, .probe_path = "/livez" });
     struct reply streams[5], reply;
     for (int i = 0; i < 5; i++)
-        ask(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
+        send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
     bool ok = true;
     for (int i = 0; i < 5; i++)
         ok &= reply_wait_for_start(&streams[i]);
@@ -214,7 +216,7 @@ static bool check_frozen(int64_t ms)
     }
     assert_int_equal(kill(front.pid, SIGSTOP), 0);
     int64_t before = monotonic_ns();
-    ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
+    send_request(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
     for (int i = 0; i < 5; i++) {
         reply_wait(&streams[i]);
         assert_failure(&streams[i], HTTP_LOST, HTTP_FAILURE_BROKEN);
@@ -239,7 +241,7 @@ static void test_frozen_server_is_noticed(void **state _unused_)
     assert_at_some_pace(check_frozen, 300);
 }
 
-/* The connection is used, left alone, and dies; the next request on it is not left hanging either. */
+/* The connection is used, idle, and breaks; the next request on it does not hang. */
 static bool check_frozen_while_idle(int64_t ms)
 {
     struct http_client *client =
@@ -249,9 +251,9 @@ static bool check_frozen_while_idle(int64_t ms)
     reply_release(&reply);
     uint64_t probes = http_client_stats(client).probes_sent;
     sleep_ms(3 * ms);
-    assert_int_equal(http_client_stats(client).probes_sent, probes); /* nobody waits for anything */
+    assert_int_equal(http_client_stats(client).probes_sent, probes); /* no request is pending */
     assert_int_equal(kill(front.pid, SIGSTOP), 0);
-    ask(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
+    send_request(client, (struct http_request){ .method = "POST", .body = STR("{}") }, "/echo", &reply);
     reply_wait(&reply);
     assert_int_equal(kill(front.pid, SIGCONT), 0);
     ok &= reply.response.outcome == HTTP_LOST && reply.response.failure == HTTP_FAILURE_BROKEN &&
@@ -274,8 +276,8 @@ static void test_killed_server(void **state _unused_)
     struct http_client *client = client_of((struct http_options){ 0 });
     struct reply *replies = xcalloc(COUNT, sizeof(*replies));
     for (int i = 0; i < COUNT; i++)
-        ask(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = -1 },
-            "/stall/killed", &replies[i]);
+        send_request(client, (struct http_request){ .method = "POST", .body = STR("{}"), .timeout_ms = -1 },
+                     "/stall/killed", &replies[i]);
     for (int seen = 0; seen < COUNT;) {
         struct reply reply = fetch(client, "/seen/stall/killed");
         assert_int_equal(reply.response.status, 200);
@@ -288,14 +290,14 @@ static void test_killed_server(void **state _unused_)
         assert_failure(&replies[i], HTTP_LOST, HTTP_FAILURE_BROKEN);
         reply_release(&replies[i]);
     }
-    /* Gone: a request cannot have been seen. Back: it is answered. */
+    /* With the server down a request is unsent; with the server back it is answered. */
     struct reply reply;
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    send_request(client, (struct http_request){ 0 }, "/hello", &reply);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
     reply_release(&reply);
     assert_true(nghttpx_start(&front, dir, backend.port));
-    ask(client, (struct http_request){ 0 }, "/hello", &reply);
+    send_request(client, (struct http_request){ 0 }, "/hello", &reply);
     reply_wait(&reply);
     assert_answer(&reply, 200, "hello");
     reply_release(&reply);
@@ -303,8 +305,8 @@ static void test_killed_server(void **state _unused_)
     free(replies);
 }
 
-/* Requests and streams without end, while connections are dropped and requests cancelled at random: each is answered
- * once, none is forgotten, and in the end everything works. */
+/* Many requests and streams, while connections are dropped and requests cancelled at random: each completes exactly
+ * once, and requests work at the end. */
 
 struct soak {
     atomic_int sent, done, answered, cancelled, broken, other;
@@ -314,7 +316,7 @@ static void soak_done(void *user, struct http_response *response)
 {
     struct soak *soak = user;
     atomic_fetch_add(&soak->done, 1);
-    /* A connection that is dropped in its handshake is no connection yet. */
+    /* A connection may be dropped in its handshake. */
     bool broken = response->failure == HTTP_FAILURE_BROKEN || response->outcome == HTTP_UNSENT;
     atomic_fetch_add(response->outcome == HTTP_ANSWERED            ? &soak->answered
                      : response->failure == HTTP_FAILURE_CANCELLED ? &soak->cancelled
@@ -365,7 +367,7 @@ static void test_soak(void **state _unused_)
             sleep_ms(1);
     }
     struct reply reply;
-    ask(client, (struct http_request){ .method = "POST", .body = STR("x") }, "/hello", &reply);
+    send_request(client, (struct http_request){ .method = "POST", .body = STR("x") }, "/hello", &reply);
     reply_wait(&reply);
     assert_answer(&reply, 200, "hello");
     reply_release(&reply);
@@ -381,10 +383,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_connection_for_all),
-        cmocka_unit_test(test_http1_when_asked),
+        cmocka_unit_test(test_http1_by_option),
         cmocka_unit_test(test_big_bodies),
         cmocka_unit_test(test_cancel_leaves_the_others),
-        cmocka_unit_test(test_quiet_is_not_dead),
+        cmocka_unit_test(test_silent_stream_stays_open),
         cmocka_unit_test(test_frozen_server_is_noticed),
         cmocka_unit_test(test_frozen_while_idle),
         cmocka_unit_test(test_killed_server),

@@ -1,6 +1,6 @@
-/* certs.h: a certificate authority of the test's own, made in memory and written to a folder.
+/* certs.h: a test CA, created in memory and written to a directory.
  *
- *     ca.crt               signed all of these but other-ca.crt
+ *     ca.crt               signed all of these except other-ca.crt
  *     server.crt, .key     127.0.0.1, localhost, named.test
  *     named.crt, .key      named.test
  *     client.crt, .key     alice
@@ -35,7 +35,7 @@ static inline void add_extension(X509 *cert, X509 *issuer, int nid, const char *
     X509_EXTENSION_free(extension);
 }
 
-/* A new key with a certificate; `by` NULL: an authority that signs itself. */
+/* A new key with a certificate; `by` NULL: a self-signed CA. */
 static inline struct signer certs_sign(const char *name, const char *names, const struct signer *by)
 {
     static long serial;

@@ -1,5 +1,4 @@
-/* harness.h: servers for the client to talk to, started by the test and gone with it; and a way to wait for an
- * answer.
+/* harness.h: servers that a test starts and stops, and a way to wait for a response.
  *
  *     server_start(&server, "--cert", ...);      // tests/unit/net/server.py
  *     send_to(client, &request, &reply);
@@ -31,7 +30,7 @@ extern char **environ;
 
 struct server {
     pid_t pid;
-    int input, output; /* its ends of standard input and output */
+    int input, output; /* pipes to its standard input and output */
     int port;
 };
 
@@ -58,7 +57,7 @@ static inline pid_t spawn_program(char *const argv[], int input, int output, boo
     return pid;
 }
 
-/* A line of the program's output, without its end. */
+/* Reads a line of the program's output, without its newline. */
 static inline void server_line(const struct server *server, char *line, size_t size)
 {
     size_t len = 0;
@@ -100,7 +99,7 @@ static inline void server_stop(struct server *server)
     server->pid = 0;
 }
 
-/* A port on which nobody listens and nobody can, until the descriptor is closed. */
+/* A port that refuses connections until the descriptor is closed. */
 static inline int closed_port(int *ret_fd)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -112,7 +111,7 @@ static inline int closed_port(int *ret_fd)
     return ntohs(address.sin_port);
 }
 
-/* A port that was free a moment ago, of those that the kernel gives to no connection; another one each time. */
+/* A port that was just free, outside the kernel's ephemeral range; another one each time. */
 static inline int free_port(void)
 {
     enum { FIRST = 12000, COUNT = 8000 };
@@ -145,7 +144,7 @@ static inline bool port_answers(int port)
     return answers;
 }
 
-/* nghttpx speaks HTTP/2 and hands everything on to a server.py. False: it is not installed. */
+/* Starts nghttpx as an HTTP/2 proxy for a server.py. False: it is not installed. */
 static inline bool nghttpx_start(struct server *server, const char *dir, int backend_port)
 {
     static const char *const places[] = { "/usr/sbin/nghttpx", "/usr/bin/nghttpx", "/usr/local/bin/nghttpx" };
@@ -182,7 +181,7 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         server->pid = spawn_program(argv, null, null, true);
         close(null);
-        /* It ends at once where somebody else has taken the port. */
+        /* It exits at once if the port is taken. */
         bool runs = true;
         while (runs && !answers) {
             sleep_ms(10);
@@ -193,14 +192,14 @@ static inline bool nghttpx_start(struct server *server, const char *dir, int bac
     return true;
 }
 
-/* A folder of the test's own, with certificates. */
+/* A temporary directory, with certificates. */
 static inline void dir_make(char dir[64])
 {
     snprintf(dir, 64, "/tmp/berth-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
 }
 
-/* Removes a folder and the files in it. */
+/* Removes a directory and the files in it. */
 static inline void dir_remove(const char *dir)
 {
     DIR *folder = opendir(dir);
@@ -219,7 +218,7 @@ static inline const char *in_dir(const char *dir, const char *name, char path[51
     return path;
 }
 
-/* An answer, copied out of the I/O thread, and the means to wait for it. */
+/* A response, copied from the I/O thread, with a condition to wait for it. */
 struct reply {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -290,7 +289,7 @@ static inline void reply_on_done(void *user, struct http_response *response)
 
 static const struct http_callbacks reply_callbacks = { reply_on_start, reply_on_chunk, reply_on_done };
 
-/* Waits until one of the counters has reached the value; a test that hangs fails instead. */
+/* Waits until one of the counters has reached the value; fails after a timeout. */
 static inline void reply_wait_for_either(struct reply *reply, const int *one, const int *other, int value)
 {
     enum { PATIENCE_S = 240 };
@@ -312,7 +311,7 @@ static inline void reply_wait_for(struct reply *reply, const int *counter, int v
     reply_wait_for_either(reply, counter, counter, value);
 }
 
-/* Waits until the answer has begun. False: it never will. */
+/* Waits until the response has begun. False: it has failed. */
 static inline bool reply_wait_for_start(struct reply *reply)
 {
     reply_wait_for_either(reply, &reply->starts, &reply->done, 1);
@@ -322,7 +321,7 @@ static inline bool reply_wait_for_start(struct reply *reply)
     return begun;
 }
 
-/* Waits until all of this has come. */
+/* Waits until this text has arrived. */
 static inline void reply_wait_for_text(struct reply *reply, const char *text)
 {
     for (int chunks = 1;; chunks++) {
@@ -341,7 +340,7 @@ static inline void reply_wait(struct reply *reply)
     reply_wait_for(reply, &reply->done, 1);
 }
 
-/* Sends a request whose answer goes to `reply`. */
+/* Sends a request whose response goes to `reply`. */
 static inline uint64_t send_to(struct http_client *client, struct http_request *request, struct reply *reply)
 {
     struct error err;
@@ -373,14 +372,14 @@ static inline struct tls_config *tls_of(struct tls_options options)
     return tls;
 }
 
-/* Trust in the test's authority; `who` NULL: no certificate of our own. */
-static inline struct tls_config *tls_in_dir(const char *dir, const char *who)
+/* Trusts the test CA; `client` NULL: no client certificate. */
+static inline struct tls_config *tls_in_dir(const char *dir, const char *client)
 {
     char ca[512], cert[512] = "", key[512] = "";
     in_dir(dir, "ca.crt", ca);
-    if (who) {
-        snprintf(cert, sizeof(cert), "%s/%s.crt", dir, who);
-        snprintf(key, sizeof(key), "%s/%s.key", dir, who);
+    if (client) {
+        snprintf(cert, sizeof(cert), "%s/%s.crt", dir, client);
+        snprintf(key, sizeof(key), "%s/%s.key", dir, client);
     }
     return tls_of((struct tls_options){ .ca_file = ca, .cert_file = cert, .key_file = key });
 }

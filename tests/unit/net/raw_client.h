@@ -1,4 +1,4 @@
-/* raw_client.h: a client that sends any bytes, plain or over TLS, and reads what comes back.
+/* raw_client.h: a client that sends any bytes, plain or over TLS, and reads the response.
  *
  *     struct raw raw = raw_connect(port);
  *     raw_tls(&raw, &(struct raw_tls){ .cert = "alice.crt", .key = "alice.key" });
@@ -42,7 +42,7 @@ struct raw_tls {
 };
 
 struct reply_text {
-    int status; /* 0: the connection ended without an answer */
+    int status; /* 0: the connection ended without a response */
     struct strbuf head, body;
 };
 
@@ -104,7 +104,7 @@ static inline bool raw_tls(struct raw *raw, const struct raw_tls *how)
     return r == 1;
 }
 
-/* False: the other side does not take it any more. */
+/* False: the connection is closed. */
 static inline bool raw_send_bytes(struct raw *raw, const char *bytes, size_t len)
 {
     while (len) {
@@ -126,12 +126,12 @@ static inline bool raw_send(struct raw *raw, const char *text)
     return raw_send_bytes(raw, text, strlen(text));
 }
 
-/* Adds what comes to `unread`; false: the end. */
+/* Appends the next bytes to `unread`; false: end of the stream. */
 static inline bool raw_read(struct raw *raw)
 {
     char buf[4096];
     int n;
-    do { /* who was stopped for a moment goes on */
+    do { /* retries after a signal */
         n = raw->ssl ? SSL_read(raw->ssl, buf, sizeof(buf)) : (int)recv(raw->fd, buf, sizeof(buf), 0);
         ERR_clear_error();
     } while (n < 0 && errno == EINTR);
@@ -141,14 +141,14 @@ static inline bool raw_read(struct raw *raw)
     return true;
 }
 
-/* Everything until the end of the connection. */
+/* Reads until the end of the connection. */
 static inline void raw_read_all(struct raw *raw)
 {
     while (raw_read(raw))
         ;
 }
 
-/* Does the server close the connection within that time? */
+/* Whether the server closes the connection within that time. */
 static inline bool raw_ends_within(struct raw *raw, int64_t ms)
 {
     int64_t until = now_ms() + ms;
@@ -175,7 +175,7 @@ static inline size_t raw_content_length(const char *head)
     return at ? strtoul(at + 16, NULL, 10) : 0;
 }
 
-/* One answer; `method` HEAD: without its body. */
+/* Reads one response; `method` HEAD: without a body. */
 static inline struct reply_text raw_reply(struct raw *raw, const char *method)
 {
     struct reply_text reply = { 0 };
@@ -189,7 +189,7 @@ static inline struct reply_text raw_reply(struct raw *raw, const char *method)
     size_t len = strcmp(method, "HEAD") == 0 ? 0 : raw_content_length(reply.head.text);
     while (raw->unread.len < head + len)
         if (!raw_read(raw))
-            fail_msg("the answer is shorter than it says: %s", raw->unread.text);
+            fail_msg("the response is shorter than its Content-Length: %s", raw->unread.text);
     strbuf_add(&reply.body, raw->unread.text + head, len);
     memmove(raw->unread.text, raw->unread.text + head + len, raw->unread.len - head - len + 1);
     raw->unread.len -= head + len;
@@ -211,7 +211,7 @@ static inline void raw_close(struct raw *raw)
     *raw = (struct raw){ .fd = -1 };
 }
 
-/* A folder of the test's own. */
+/* A temporary directory. */
 static inline void folder_make(char dir[64])
 {
     snprintf(dir, 64, "/tmp/berth-test-XXXXXX");

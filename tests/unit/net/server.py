@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small HTTP/1.1 server with the manners, good and bad, that the client's tests need.
+"""A small HTTP/1.1 server with the correct and faulty behavior that the client's tests need.
 
 usage: server.py [--cert FILE --key FILE [--client-ca FILE]] [--proxy]
 
@@ -82,14 +82,14 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(b"status " + code.encode(), int(code))
 
     def do_guarded(self, query, token):
-        """Only for who brings this token."""
+        """Requires this token."""
         if self.headers.get("Authorization") == "Bearer " + token:
             self.answer(b"welcome")
         else:
             self.answer(b"who are you?", 401)
 
     def do_apis(self, query, *rest):
-        """Objects with versions, as an API server keeps them."""
+        """Objects with resource versions, like an API server."""
         if rest[-1] == "stalled":
             return self.do_stall(query)
         with lock:
@@ -111,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
                                     ("Warning", '299 - "two"'), ("Content-Type", "application/json")])
 
     def do_early(self, query):
-        """Two answers of the 1xx kind before the real one."""
+        """Two informational (1xx) responses before the final one."""
         self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nWarning: 299 - \"early\"\r\n\r\n")
         self.answer(b"late")
 
@@ -123,7 +123,7 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(600)
 
     def do_gate(self, query, name):
-        """Answers when /open/NAME was asked for."""
+        """Responds after a request for /open/NAME."""
         gate(name).wait(600)
         self.answer(b"at last")
 
@@ -135,7 +135,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(b"x" * int(size))
 
     def do_bottomless(self, query):
-        """More and more, without saying how much."""
+        """An endless body without Content-Length."""
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
@@ -143,7 +143,7 @@ class Handler(BaseHTTPRequestHandler):
             self.chunk(b"x" * 65536)
 
     def do_stream(self, query, count, ms):
-        """Lines, one per piece, with a pause before each."""
+        """Lines, one per chunk, with a pause before each."""
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
@@ -157,7 +157,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
     def do_short(self, query, size):
-        """Promises more than it sends, then resets the connection."""
+        """Sends less than its Content-Length, then resets the connection."""
         self.send_response(200)
         self.send_header("Content-Length", str(2 * int(size)))
         self.end_headers()
@@ -167,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         self.reset()
 
     def do_hangup(self, query, *rest):
-        """Reads the request and closes without a word."""
+        """Reads the request and closes the connection."""
         self.reset()
 
     def do_garbage(self, query):
@@ -180,12 +180,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        # Past the TLS layer, so that no farewell is sent.
+        # Bypasses the TLS layer, so that no close_notify is sent.
         socket.socket(fileno=self.connection.detach()).close()
         raise ConnectionAbortedError
 
     def do_CONNECT(self):
-        """A proxy: a tunnel to the target."""
+        """A proxy: opens a tunnel to the target."""
         with lock:
             seen["CONNECT " + self.path] = seen.get("CONNECT " + self.path, 0) + 1
         if server.password and self.headers.get("Proxy-Authorization") != server.password:
@@ -204,11 +204,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def tunnel(client, target):
-    """Hands on what comes from either side, until one has ended. One thread for both directions: a TLS
-    connection is not to be read and written at the same time."""
+    """Copies data in both directions until one side ends. One thread for both directions: a TLS
+    connection must not be read and written at the same time."""
     other = {client: target, target: client}
     while True:
-        # What the TLS layer has taken in already, the descriptor does not show.
+        # select() does not see data that the TLS layer has already buffered.
         pending = isinstance(client, ssl.SSLSocket) and client.pending()
         for source in [client] if pending else select.select(other, [], [])[0]:
             data = source.recv(65536)

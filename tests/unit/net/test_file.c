@@ -1,4 +1,4 @@
-/* test_file.c: what is read, and what is refused with a sentence. */
+/* Reading and writing of files, and errors. */
 #include "unit/net/harness.h"
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ static void test_reads(void **state _unused_)
     assert_int_equal(text.len, 50007);
     assert_memory_equal(text.text, "before 0123", 11);
 
-    /* A refusal leaves what was there. */
+    /* An error leaves the buffer unchanged. */
     assert_int_equal(file_read(path, 49999, &text, &err), -EFBIG);
     assert_int_equal(text.len, 50007);
     assert_non_null(strstr(err.text, "is longer than 49999 bytes"));
@@ -26,7 +26,7 @@ static void test_reads(void **state _unused_)
     assert_non_null(strstr(err.text, "/b: No such file"));
     assert_int_equal(file_read(dir, 10, &text, &err), -EINVAL);
     assert_int_equal(mkfifo(in_dir(dir, "pipe", path), 0600), 0);
-    assert_int_equal(file_read(path, 10, &text, &err), -EINVAL); /* and does not wait for a writer */
+    assert_int_equal(file_read(path, 10, &text, &err), -EINVAL); /* and does not block on a FIFO */
     assert_int_equal(file_read("/dev/zero", 10, &text, &err), -EINVAL);
     strbuf_release(&text);
     dir_remove(dir);

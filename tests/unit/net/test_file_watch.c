@@ -1,5 +1,5 @@
-/* test_file_watch.c: every way in which people and machines replace a file is noticed, by real inotify; and nothing is
- * told before it is whole. Time is made up, so that nothing depends on how quick the machine is. */
+/* File watches: every way to replace a file is noticed, with real inotify, and a change is reported only when it is
+ * complete. The clock is simulated, so that nothing depends on the speed of the machine. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ struct fixture {
     struct error err;
 };
 
-/* ---- folders and files ---- */
+/* ---- directories and files ---- */
 static struct arena paths; /* of a test */
 
 static const char *in(const char *dir, const char *name)
@@ -87,7 +87,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Most begin with a file that is known already. */
+/* Most tests begin with a file that is already known. */
 static int setup_watched(void **state)
 {
     setup(state);
@@ -108,7 +108,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The kernel reports, and the file is looked at soon, long before the clock would. */
+/* The kernel reports, and the file is read soon, long before the next poll. */
 static void assert_reported(struct fixture *f)
 {
     struct pollfd fd = { .fd = file_watch_fd(f->watch), .events = POLLIN };
@@ -126,7 +126,7 @@ static void assert_quiet(struct fixture *f)
     assert_int_equal(poll(&fd, 1, 0), 0);
 }
 
-/* From the report to the news. */
+/* From the report to the event. */
 static void assert_becomes(struct fixture *f, enum file_watch_news want, const char *text)
 {
     assert_reported(f);
@@ -137,7 +137,7 @@ static void assert_becomes(struct fixture *f, enum file_watch_news want, const c
     assert_true(file_watch_due_ms(f->watch) <= f->now_ms);
     assert_int_equal(look(f), want);
     assert_true(str_is(file_watch_text(f->watch), text));
-    f->now_ms += SETTLE_MS; /* and is not told again */
+    f->now_ms += SETTLE_MS; /* and is not reported again */
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     assert_quiet(f);
 }
@@ -153,7 +153,7 @@ static void written_in_place(void **state)
     assert_becomes(f, FILE_WATCH_CHANGED, "one");
 }
 
-/* A change between the reading by the caller and the beginning of the watch. */
+/* A change between the caller's read and the start of the watch. */
 static void changed_before_it_is_watched(void **state)
 {
     struct fixture *f = *state;
@@ -174,7 +174,7 @@ static void same_bytes_are_no_change(void **state)
     assert_reported(f);
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     assert_int_equal(file_watch_due_ms(f->watch), f->now_ms + POLL_MS);
-    /* Nor is one that was there for a moment. */
+    /* Nor is a change that was reverted at once. */
     put(f->path, "two");
     assert_reported(f);
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
@@ -195,7 +195,7 @@ static void written_in_steps(void **state)
         append(f->path, steps[i]);
         assert_reported(f);
         assert_int_equal(look(f), FILE_WATCH_NOTHING);
-        f->now_ms += SETTLE_MS - 100; /* slow, but each step is there before the last one counts as the end */
+        f->now_ms += SETTLE_MS - 100; /* slow, but each step comes before the file counts as settled */
         assert_int_equal(look(f), FILE_WATCH_NOTHING);
     }
     f->now_ms += 100;
@@ -210,7 +210,7 @@ static void rename_over(const char *dir, const char *path, const char *text)
     assert_int_equal(rename(other, path), 0);
 }
 
-/* As editors, sed -i and kubectl cp do it: the file is another one each time. */
+/* As editors, sed -i and kubectl cp do it: the file has another inode each time. */
 static void replaced_by_rename(void **state)
 {
     struct fixture *f = *state;
@@ -223,8 +223,8 @@ static void replaced_by_rename(void **state)
     assert_becomes(f, FILE_WATCH_CHANGED, "five");
 }
 
-/* As vim does it with backups: away with the old one, then write a new one. */
-static void moved_away_and_written_anew(void **state)
+/* As vim does it with backups: moves the old file away, then writes a new one. */
+static void moved_away_and_written_again(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(rename(f->path, in(f->dir, "config.yaml~")), 0);
@@ -277,7 +277,7 @@ static void config_maps_are_swapped(void **state)
         volume_write(&v, texts[i]);
         assert_becomes(f, FILE_WATCH_CHANGED, texts[i]);
     }
-    volume_write(&v, "five"); /* another link, the same content */
+    volume_write(&v, "five"); /* another link target, the same content */
     assert_reported(f);
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     assert_int_equal(file_watch_due_ms(f->watch), f->now_ms + POLL_MS);
@@ -287,8 +287,8 @@ static void config_maps_are_swapped(void **state)
     remove_dir(v.dir);
 }
 
-/* /x/link ─▶ ../y/chain ─▶ (absolute) file; and a folder on the way that is a link. */
-static void links_lead_far(void **state)
+/* /x/link ─▶ ../y/chain ─▶ (absolute) file; and a directory in the path that is a link. */
+static void chains_of_links(void **state)
 {
     struct fixture *f = *state;
     const char *x = new_dir(), *y = new_dir();
@@ -303,7 +303,7 @@ static void links_lead_far(void **state)
     assert_int_equal(unlink(link_y), 0);
     assert_int_equal(symlink("other", link_y), 0);
     assert_becomes(f, FILE_WATCH_CHANGED, "three");
-    put(f->path, "nobody looks here any more");
+    put(f->path, "no longer watched");
     assert_quiet(f);
     put(other, "four");
     assert_becomes(f, FILE_WATCH_CHANGED, "four");
@@ -311,7 +311,7 @@ static void links_lead_far(void **state)
 
     const char *folder = in(x, "folder");
     assert_int_equal(symlink(f->dir, folder), 0);
-    watch(f, in(folder, "config.yaml"), "nobody looks here any more");
+    watch(f, in(folder, "config.yaml"), "no longer watched");
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     put(in(y, "config.yaml"), "five");
     assert_int_equal(unlink(folder), 0);
@@ -321,15 +321,15 @@ static void links_lead_far(void **state)
     remove_dir(y);
 }
 
-/* ---- what is not there ---- */
-static void vanishes_and_comes_back(void **state)
+/* ---- missing files ---- */
+static void deleted_and_created_again(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(unlink(f->path), 0);
     assert_becomes(f, FILE_WATCH_LOST, "one");
     assert_non_null(strstr(f->err.text, "config.yaml: No such file"));
     f->now_ms += 10 * POLL_MS;
-    assert_int_equal(look(f), FILE_WATCH_NOTHING); /* told once */
+    assert_int_equal(look(f), FILE_WATCH_NOTHING); /* reported once */
     put(f->path, "one");
     assert_reported(f);
     assert_int_equal(look(f), FILE_WATCH_BACK);
@@ -339,7 +339,7 @@ static void vanishes_and_comes_back(void **state)
     assert_becomes(f, FILE_WATCH_CHANGED, "two");
 }
 
-static void what_can_not_be_read_is_lost(void **state)
+static void an_unreadable_file_is_lost(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(unlink(f->path), 0);
@@ -359,8 +359,8 @@ static void what_can_not_be_read_is_lost(void **state)
     assert_non_null(strstr(f->err.text, "is longer than 10 bytes"));
 }
 
-/* Where nobody reports, the clock finds it: here the whole folder is made after the watch. */
-static void the_clock_finds_it(void **state)
+/* Without inotify reports the poll finds the file: here the directory is created after the watch. */
+static void polling_finds_it(void **state)
 {
     struct fixture *f = *state;
     const char *dir = in(f->dir, "later"), *path = in(dir, "config.yaml");
@@ -377,11 +377,11 @@ static void the_clock_finds_it(void **state)
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     f->now_ms += SETTLE_MS;
     assert_int_equal(look(f), FILE_WATCH_CHANGED);
-    put(path, "three"); /* and from now on it is watched */
+    put(path, "three"); /* from now on inotify watches it */
     assert_becomes(f, FILE_WATCH_CHANGED, "three");
 }
 
-static void neighbours_do_not_matter(void **state)
+static void other_files_are_ignored(void **state)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 100; i++)
@@ -390,7 +390,7 @@ static void neighbours_do_not_matter(void **state)
     assert_true(file_watch_due_ms(f->watch) >= f->now_ms + POLL_MS);
 }
 
-static void strange_ways_end(void **state)
+static void strange_paths(void **state)
 {
     struct fixture *f = *state;
     char far[5000];
@@ -399,9 +399,9 @@ static void strange_ways_end(void **state)
     memset(far, 'x', sizeof(far) - 1);
     far[0] = '/';
     far[sizeof(far) - 1] = '\0';
-    const char *const ways[] = { in(f->dir, "a"), far, "/", "", "//..//", f->dir, "no/such/thing" };
-    for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-        watch(f, ways[i], "one");
+    const char *const paths_to_try[] = { in(f->dir, "a"), far, "/", "", "//..//", f->dir, "no/such/thing" };
+    for (size_t i = 0; i < ARRAY_SIZE(paths_to_try); i++) {
+        watch(f, paths_to_try[i], "one");
         assert_int_equal(look(f), FILE_WATCH_NOTHING);
         f->now_ms += SETTLE_MS;
         assert_int_equal(look(f), FILE_WATCH_LOST);
@@ -410,21 +410,21 @@ static void strange_ways_end(void **state)
     }
 }
 
-/* ---- who does not want to wait ---- */
+/* ---- reading at once ---- */
 static void read_at_once(void **state)
 {
     struct fixture *f = *state;
     put(f->path, "two");
     assert_int_equal(file_watch_read(f->watch, f->now_ms, &f->err), 0);
     assert_true(str_is(file_watch_text(f->watch), "two"));
-    assert_reported(f); /* the report of it comes late */
+    assert_reported(f); /* the report comes late */
     f->now_ms += SETTLE_MS;
     assert_int_equal(look(f), FILE_WATCH_NOTHING);
     assert_int_equal(unlink(f->path), 0);
     assert_int_equal(file_watch_read(f->watch, f->now_ms, &f->err), -ENOENT);
     assert_true(str_is(file_watch_text(f->watch), "two"));
     f->now_ms += POLL_MS;
-    assert_int_equal(look(f), FILE_WATCH_NOTHING); /* it was told just now */
+    assert_int_equal(look(f), FILE_WATCH_NOTHING); /* already reported */
     put(f->path, "two");
     assert_int_equal(file_watch_read(f->watch, f->now_ms, &f->err), 0);
     f->now_ms += POLL_MS;
@@ -437,13 +437,20 @@ static void read_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WATCHED(written_in_place),         PLAIN(changed_before_it_is_watched),
-        WATCHED(same_bytes_are_no_change), WATCHED(written_in_steps),
-        WATCHED(replaced_by_rename),       WATCHED(moved_away_and_written_anew),
-        PLAIN(config_maps_are_swapped),    PLAIN(links_lead_far),
-        WATCHED(vanishes_and_comes_back),  WATCHED(what_can_not_be_read_is_lost),
-        PLAIN(the_clock_finds_it),         WATCHED(neighbours_do_not_matter),
-        PLAIN(strange_ways_end),           WATCHED(read_at_once),
+        WATCHED(written_in_place),
+        PLAIN(changed_before_it_is_watched),
+        WATCHED(same_bytes_are_no_change),
+        WATCHED(written_in_steps),
+        WATCHED(replaced_by_rename),
+        WATCHED(moved_away_and_written_again),
+        PLAIN(config_maps_are_swapped),
+        PLAIN(chains_of_links),
+        WATCHED(deleted_and_created_again),
+        WATCHED(an_unreadable_file_is_lost),
+        PLAIN(polling_finds_it),
+        WATCHED(other_files_are_ignored),
+        PLAIN(strange_paths),
+        WATCHED(read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_loop.c: the event loop: calls from other threads, timers, descriptors, signals, work that blocks; and files that
- * are read again on it. */
+/* test_loop.c: the event loop: calls from other threads, timers, descriptors, signals, blocking work; and files
+ * that are reread. */
 #include "net/loop.h"
 
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void calls_of_many_threads_keep_their_order(void **state _unused_)
 
 static int depth, depth_max, nested;
 
-/* A call that posts a call is not called inside it; one that waits for itself is. */
+/* A posted call does not run inside the call that posts it; a waiting call does. */
 static void nest(void *context _unused_)
 {
     depth++;
@@ -110,7 +110,7 @@ static void bump(void *context)
     ++*(int *)context;
 }
 
-static void what_was_posted_is_called_before_the_end(void **state _unused_)
+static void posted_calls_run_before_the_loop_ends(void **state _unused_)
 {
     int calls = 0;
     struct loop *other;
@@ -157,12 +157,12 @@ static void set_all(void *context _unused_)
     loop_timer_set(loop, &ringers[2].timer, now_ns + 10 * NS_PER_MS);
     loop_timer_set(loop, &ringers[3].timer, now_ns + NS_PER_MS);
     loop_timer_set(loop, &ringers[4].timer, INT64_MAX);
-    loop_timer_set(loop, &ringers[0].timer, now_ns + 5 * NS_PER_MS); /* moved */
+    loop_timer_set(loop, &ringers[0].timer, now_ns + 5 * NS_PER_MS); /* changed */
     loop_timer_stop(loop, &ringers[3].timer);
     loop_timer_stop(loop, &ringers[3].timer);
 }
 
-static void timers_ring_in_order(void **state _unused_)
+static void timers_expire_in_order(void **state _unused_)
 {
     struct completion ended;
     completion_init(&ended);
@@ -184,8 +184,8 @@ static void set_one(void *context)
     loop_timer_set(loop, &own->timer, monotonic_ns());
 }
 
-/* One that is always due does not keep calls from being made. */
-static void a_timer_that_is_always_due_leaves_time_for_calls(void **state _unused_)
+/* A timer that is always due does not starve calls. */
+static void a_timer_that_is_always_due_does_not_starve_calls(void **state _unused_)
 {
     struct completion ended;
     completion_init(&ended);
@@ -213,7 +213,7 @@ static void add_pair(void *context _unused_)
         assert_int_equal(loop_add(loop, &pair.ends[i]), 0);
 }
 
-/* The first that is called removes the other one, whose event is there as well. */
+/* The first callback removes the other descriptor, whose event is pending as well. */
 static void on_ready(struct loop_fd *fd, uint32_t events)
 {
     assert_true(events & EPOLLIN);
@@ -225,7 +225,7 @@ static void on_ready(struct loop_fd *fd, uint32_t events)
     completion_done(pair.ended);
 }
 
-static void a_descriptor_that_was_removed_is_silent(void **state _unused_)
+static void a_removed_descriptor_is_not_called(void **state _unused_)
 {
     int pipes[2][2];
     struct completion ended;
@@ -269,7 +269,7 @@ static void signals_are_calls(void **state _unused_)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGUSR2);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
-    kill(getpid(), SIGUSR2); /* before the loop looks */
+    kill(getpid(), SIGUSR2); /* before the loop polls */
     assert_int_equal(loop_signals(loop, &set, on_signal, NULL, &err), 0);
     await_signal(SIGUSR2, 1);
     for (int i = 1; i <= 10; i++) {
@@ -301,7 +301,7 @@ static void on_blocked(struct loop_work *work)
         loop_work(loop, work);
 }
 
-static void work_runs_elsewhere_and_ends_here(void **state _unused_)
+static void work_runs_in_a_worker_and_ends_in_the_loop(void **state _unused_)
 {
     struct task task = { .work = { .work = block, .done = on_blocked } };
     loop_work(loop, &task.work);
@@ -334,7 +334,7 @@ static void work_does_not_wait_for_plugins_that_block(void **state _unused_)
     assert_true(workers_wait(60000));
 }
 
-/* ---- files that are read again ---- */
+/* ---- rereading files ---- */
 struct reader {
     struct reread reread;
     atomic_int reads, took;
@@ -376,16 +376,16 @@ static void files_are_read_again(void **state _unused_)
     assert_int_equal(atomic_load(&reader.reads), reads);
     reread_stop(&reader.reread);
 
-    struct reader asked = { .reread = { .read = read_it, .took = take_it }, .every_ns = INT64_MAX };
-    reread_start(&asked.reread, loop, INT64_MAX);
+    struct reader on_demand = { .reread = { .read = read_it, .took = take_it }, .every_ns = INT64_MAX };
+    reread_start(&on_demand.reread, loop, INT64_MAX);
     pause_ms(10);
-    assert_int_equal(atomic_load(&asked.reads), 0);
-    loop_run_wait(loop, read_now, &asked.reread);
-    await_reads(&asked, 1);
-    loop_run_wait(loop, read_now, &asked.reread);
-    await_reads(&asked, 2);
-    reread_stop(&asked.reread);
-    assert_int_equal(atomic_load(&asked.reads), 2);
+    assert_int_equal(atomic_load(&on_demand.reads), 0);
+    loop_run_wait(loop, read_now, &on_demand.reread);
+    await_reads(&on_demand, 1);
+    loop_run_wait(loop, read_now, &on_demand.reread);
+    await_reads(&on_demand, 2);
+    reread_stop(&on_demand.reread);
+    assert_int_equal(atomic_load(&on_demand.reads), 2);
 }
 
 int main(void)
@@ -393,12 +393,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_of_many_threads_keep_their_order),
         cmocka_unit_test(calls_do_not_nest),
-        cmocka_unit_test(what_was_posted_is_called_before_the_end),
-        cmocka_unit_test(timers_ring_in_order),
-        cmocka_unit_test(a_timer_that_is_always_due_leaves_time_for_calls),
-        cmocka_unit_test(a_descriptor_that_was_removed_is_silent),
+        cmocka_unit_test(posted_calls_run_before_the_loop_ends),
+        cmocka_unit_test(timers_expire_in_order),
+        cmocka_unit_test(a_timer_that_is_always_due_does_not_starve_calls),
+        cmocka_unit_test(a_removed_descriptor_is_not_called),
         cmocka_unit_test(signals_are_calls),
-        cmocka_unit_test(work_runs_elsewhere_and_ends_here),
+        cmocka_unit_test(work_runs_in_a_worker_and_ends_in_the_loop),
         cmocka_unit_test(work_does_not_wait_for_plugins_that_block),
         cmocka_unit_test(files_are_read_again),
     };

@@ -1,5 +1,5 @@
-/* test_proxy.c: which proxy the environment means for which host, as Go's programs answer; and a request that
- * really goes through one. */
+/* Which proxy the environment selects for a host, as in Go; and a request through a
+ * proxy. */
 #include "unit/net/harness.h"
 
 #include "net/proxy.h"
@@ -100,7 +100,7 @@ static void test_environment(void **state _unused_)
     assert_null(proxy_for(&rules, true, "b.test", 443));
     assert_string_equal(proxy_for(&rules, false, "a.test", 80), "http://plain:1");
     setenv("HTTPS_PROXY", "upper:1", 1);
-    setenv("REQUEST_METHOD", "GET", 1); /* as a CGI program: HTTP_PROXY is somebody's header */
+    setenv("REQUEST_METHOD", "GET", 1); /* as a CGI program: HTTP_PROXY may come from a request header */
     rules = proxy_rules_from_environment(&arena);
     assert_string_equal(proxy_for(&rules, true, "a.test", 443), "http://upper:1");
     assert_null(proxy_for(&rules, false, "a.test", 80));
@@ -132,7 +132,7 @@ static void test_through_a_proxy(void **state _unused_)
     snprintf(url, sizeof(url), "https://127.0.0.1:%d/hello", server.port);
     snprintf(want, sizeof(want), "tunnel 127.0.0.1:%d", server.port);
 
-    /* Named in the options, with a password. */
+    /* From the options, with a password. */
     snprintf(proxy_url, sizeof(proxy_url), "http://user:pass@127.0.0.1:%d", proxy.port);
     struct http_client *client = client_of((struct http_options){ .proxy_url = proxy_url });
     struct reply reply = get_through(client, url, tls);
@@ -142,7 +142,7 @@ static void test_through_a_proxy(void **state _unused_)
     assert_string_equal(line, want);
     http_client_free(client);
 
-    /* With a wrong one: the server was never reached, and the password is in no sentence. */
+    /* With a wrong one: the server is not reached, and the error does not contain the password. */
     snprintf(proxy_url, sizeof(proxy_url), "http://user:wrong-secret@127.0.0.1:%d", proxy.port);
     client = client_of((struct http_options){ .proxy_url = proxy_url });
     reply = get_through(client, url, tls);
@@ -151,7 +151,7 @@ static void test_through_a_proxy(void **state _unused_)
     reply_release(&reply);
     http_client_free(client);
 
-    /* A proxy that itself speaks TLS, under the same authority. */
+    /* A proxy over TLS, with a certificate of the same CA. */
     snprintf(proxy_url, sizeof(proxy_url), "https://127.0.0.1:%d", tls_proxy.port);
     client = client_of((struct http_options){ .proxy_url = proxy_url });
     reply = get_through(client, url, tls);
@@ -161,7 +161,7 @@ static void test_through_a_proxy(void **state _unused_)
     assert_string_equal(line, want);
     http_client_free(client);
 
-    /* By the environment, to a name that only the proxy can resolve. */
+    /* From the environment, to a name that only the proxy can resolve. */
     snprintf(proxy_url, sizeof(proxy_url), "user:pass@127.0.0.1:%d", proxy.port);
     setenv("HTTPS_PROXY", proxy_url, 1);
     client = client_of((struct http_options){ 0 });

@@ -1,4 +1,4 @@
-/* test_tls.c: what a TLS config accepts, and the sentence about what it does not. */
+/* TLS configurations: what they accept, and the errors. */
 #include "unit/net/harness.h"
 
 static char dir[64];
@@ -16,7 +16,7 @@ static int teardown(void **state _unused_)
     return 0;
 }
 
-static struct strbuf slurp(const char *name)
+static struct strbuf read_text(const char *name)
 {
     char path[512];
     struct error err;
@@ -37,23 +37,23 @@ static void write_file(const char *name, const char *text, size_t len)
 
 static void test_files_and_data_agree(void **state _unused_)
 {
-    struct strbuf ca = slurp("ca.crt"), cert = slurp("client.crt"), key = slurp("client.key");
+    struct strbuf ca = read_text("ca.crt"), cert = read_text("client.crt"), key = read_text("client.key");
     struct tls_config *files = tls_in_dir(dir, "client");
     struct tls_config *data = tls_of((struct tls_options){ .ca_data = strbuf_slice(&ca),
                                                            .cert_data = strbuf_slice(&cert),
                                                            .key_data = strbuf_slice(&key),
                                                            .ca_file = "/no/such/file" });
     assert_true(tls_config_equal(files, data));
-    struct tls_config *bob = tls_in_dir(dir, "bob"), *nobody = tls_in_dir(dir, NULL);
+    struct tls_config *bob = tls_in_dir(dir, "bob"), *no_client = tls_in_dir(dir, NULL);
     assert_false(tls_config_equal(files, bob));
-    assert_false(tls_config_equal(files, nobody));
-    assert_false(tls_config_equal(nobody, NULL));
+    assert_false(tls_config_equal(files, no_client));
+    assert_false(tls_config_equal(no_client, NULL));
     struct tls_config *plain = tls_of((struct tls_options){ 0 });
     assert_true(tls_config_equal(plain, NULL));
     tls_config_unref(plain);
     tls_config_unref(tls_config_ref(bob));
     tls_config_unref(bob);
-    tls_config_unref(nobody);
+    tls_config_unref(no_client);
     tls_config_unref(files);
     tls_config_unref(data);
     strbuf_release(&ca);
@@ -61,10 +61,10 @@ static void test_files_and_data_agree(void **state _unused_)
     strbuf_release(&key);
 }
 
-/* A bundle with one bad entry and text between is as good as its good entries. */
+/* A bundle with a bad entry and text between entries uses the good entries. */
 static void test_bundle(void **state _unused_)
 {
-    struct strbuf ca = slurp("ca.crt"), other = slurp("other-ca.crt"), all = { 0 };
+    struct strbuf ca = read_text("ca.crt"), other = read_text("other-ca.crt"), all = { 0 };
     strbuf_puts(&all, "# comment\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n");
     strbuf_str(&all, strbuf_slice(&ca));
     strbuf_puts(&all, "words\n");
@@ -80,7 +80,7 @@ static void test_bundle(void **state _unused_)
     strbuf_release(&other);
 }
 
-static void test_refusals(void **state _unused_)
+static void test_errors(void **state _unused_)
 {
     char encrypted[512];
     EVP_PKEY *key = EVP_EC_gen("P-256");
@@ -138,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_and_data_agree),
         cmocka_unit_test(test_bundle),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
