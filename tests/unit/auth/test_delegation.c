@@ -1,10 +1,10 @@
-/* test_delegation.c: who callers are and what they may, by tokens, certificates and headers, and what becomes of it
- * when the API server that knows is slow, broken, or gone. */
+/* Authentication and authorization of clients by tokens, certificates and headers, also while the API server is slow,
+ * broken or gone. */
 #include "support/pace.h"
 #include "unit/serve/scheduler.h"
 
-/* False: what was remembered may have been forgotten before it was asked for again. */
-static bool check_memory(int64_t ms)
+/* False: a cached review may have expired before it was used. */
+static bool check_cache(int64_t ms)
 {
     struct scheduler scheduler;
     char tokens[64], accesses[64];
@@ -36,7 +36,7 @@ static bool check_memory(int64_t ms)
     assert_int_equal(status_of(&scheduler, "/metrics", MON), 200);
     assert_int_equal(atomic_load(&api->tokens), token_count + 1);
     assert_int_equal(atomic_load(&api->accesses), access_count + 1);
-    /* A no with a time of 0 is asked for every time, and an error of the reviewer too. */
+    /* A denial with a TTL of 0 is reviewed every time, and so is an error. */
     begin = now_ms();
     for (int i = 0; i < 3; i++) {
         assert_int_equal(status_of(&scheduler, "/metrics", ""), 403);
@@ -51,12 +51,12 @@ static bool check_memory(int64_t ms)
     return in_time;
 }
 
-static void test_reviews_are_remembered(void **state _unused_)
+static void test_reviews_are_cached(void **state _unused_)
 {
-    assert_at_some_pace(check_memory, 400);
+    assert_at_some_pace(check_cache, 400);
 }
 
-static void test_one_review_for_many(void **state _unused_)
+static void test_concurrent_requests_share_a_review(void **state _unused_)
 {
     struct scheduler scheduler;
     scheduler_start(&scheduler, true, NULL);
@@ -66,7 +66,7 @@ static void test_one_review_for_many(void **state _unused_)
         raws[i] = raw_connect(serve_port(scheduler.serve));
         raw_send(&raws[i], "GET /metrics HTTP/1.1\r\nHost: x\r\n" MON "\r\n");
     }
-    /* One of them does not wait. */
+    /* One of them closes its connection. */
     raw_close(&raws[7]);
     for (size_t i = 0; i < ARRAY_SIZE(raws); i++) {
         if (i == 7)
@@ -81,26 +81,26 @@ static void test_one_review_for_many(void **state _unused_)
     scheduler_stop(&scheduler);
 }
 
-static void test_troubled_api_server(void **state _unused_)
+static void test_failing_api_server(void **state _unused_)
 {
     struct scheduler scheduler;
     scheduler_start(&scheduler, true, NULL);
     struct fake_api *api = &scheduler.api;
-    /* It fails twice, and then not: nobody notices but by the time it takes. */
+    /* It fails twice, then succeeds: the client only sees a delay. */
     atomic_store(&api->fail, 2);
     assert_int_equal(status_of(&scheduler, "/metrics", MON), 200);
     assert_int_equal(atomic_load(&api->tokens), 3);
-    /* A no to the question itself is final. */
+    /* A client error is final. */
     atomic_store(&api->fail_status, 403);
     atomic_store(&api->fail, 1);
-    struct reply_text reply = ask(&scheduler, "/some", "");
+    struct reply_text reply = get(&scheduler, "/some", "");
     assert_int_equal(reply.status, 500);
     assert_non_null(strstr(reply.body.text, "Internal Server Error: \"/some\": "));
     assert_non_null(strstr(reply.body.text, "out of &lt;order&gt;"));
     reply_text_release(&reply);
     atomic_store(&api->fail, 1);
     assert_int_equal(status_of(&scheduler, "/some", BOB), 401);
-    /* Gone. */
+    /* The API server is gone. */
     fake_api_stop(api);
     assert_int_equal(status_of(&scheduler, "/other", ""), 500);
     assert_int_equal(status_of(&scheduler, "/metrics", "Authorization: Bearer new\r\n"), 401);
@@ -119,7 +119,7 @@ static void test_no_delegation(void **state _unused_)
     assert_int_equal(status_of(&scheduler, "/metrics", "Authorization: Bearer wrong\r\n"), 403);
     scheduler_stop(&scheduler);
 
-    /* Everybody may see what the flag opens. */
+    /* Paths of the flag need no authorization. */
     scheduler = (struct scheduler){ 0 };
     assert_int_equal(
         start_with(&scheduler, true,
@@ -148,7 +148,7 @@ static void test_lookup_failure(void **state _unused_)
     snprintf(authn, sizeof(authn), "--authentication-kubeconfig=%s", kubeconfig);
     static const struct {
         const char *flag;
-        bool starts, asks;
+        bool starts, looks_up;
     } cases[] = {
         { "--authentication-tolerate-lookup-failure=false", false, true },
         { "--authentication-tolerate-lookup-failure=true", true, true },
@@ -165,9 +165,9 @@ static void test_lookup_failure(void **state _unused_)
             assert_non_null(
                 strstr(err.text, "unable to load configmap based request-header-client-ca-file: "));
         for (int64_t until = now_ms() + PATIENCE_MS;
-             cases[i].asks && atomic_load(&api.maps) == before && now_ms() < until;)
+             cases[i].looks_up && atomic_load(&api.maps) == before && now_ms() < until;)
             sleep_ms(10);
-        assert_int_equal(atomic_load(&api.maps) > before, cases[i].asks);
+        assert_int_equal(atomic_load(&api.maps) > before, cases[i].looks_up);
         if (r == 0)
             assert_int_equal(status_of(&scheduler, "/healthz", ""), 200);
         serve_stop(scheduler.serve, 100);
@@ -176,19 +176,19 @@ static void test_lookup_failure(void **state _unused_)
     fake_api_stop(&api);
 }
 
-static struct raw_tls as(const char *who, char cert[512], char key[512])
+static struct raw_tls as(const char *client, char cert[512], char key[512])
 {
-    snprintf(cert, 512, "%s/%s.crt", dir, who);
-    snprintf(key, 512, "%s/%s.key", dir, who);
+    snprintf(cert, 512, "%s/%s.crt", dir, client);
+    snprintf(key, 512, "%s/%s.key", dir, client);
     return (struct raw_tls){ .cert = cert, .key = key };
 }
 
-/* The status, and who the caller was taken for. */
-static int ask_as(struct scheduler *scheduler, const char *who, const char *headers, char name[64])
+/* The status, and the name of the authenticated user. */
+static int get_as(struct scheduler *scheduler, const char *client, const char *headers, char name[64])
 {
     char cert[512], key[512];
-    struct raw_tls tls = who ? as(who, cert, key) : (struct raw_tls){ 0 };
-    struct reply_text reply = ask_with(scheduler, &tls, "GET", "/nosuch", headers, "");
+    struct raw_tls tls = client ? as(client, cert, key) : (struct raw_tls){ 0 };
+    struct reply_text reply = request_with(scheduler, &tls, "GET", "/nosuch", headers, "");
     int status = reply.status;
     const char *at = reply.body.text ? strstr(reply.body.text, "User \\\"") : NULL;
     snprintf(name, 64, "%.*s", at ? (int)strcspn(at + 7, "\\") : 0, at ? at + 7 : "");
@@ -196,19 +196,19 @@ static int ask_as(struct scheduler *scheduler, const char *who, const char *head
     return status;
 }
 
-static void wait_for_trust(struct scheduler *scheduler, const char *who, int status)
+static void wait_for_trust(struct scheduler *scheduler, const char *client, int status)
 {
     char name[64];
-    int got = ask_as(scheduler, who, "", name);
+    int got = get_as(scheduler, client, "", name);
     for (int64_t until = now_ms() + PATIENCE_MS; got != status && now_ms() < until;) {
         sleep_ms(50);
-        got = ask_as(scheduler, who, "", name);
+        got = get_as(scheduler, client, "", name);
     }
     assert_int_equal(got, status);
 }
 
 static const struct cert_case {
-    const char *who, *headers;
+    const char *client, *headers;
     int status;
     const char *name;
 } cert_cases[] = {
@@ -234,30 +234,30 @@ static void test_certificates(void **state _unused_)
     wait_for_trust(&scheduler, "root", 404);
     for (size_t i = 0; i < ARRAY_SIZE(cert_cases); i++) {
         char name[64];
-        int status = ask_as(&scheduler, cert_cases[i].who, cert_cases[i].headers, name);
+        int status = get_as(&scheduler, cert_cases[i].client, cert_cases[i].headers, name);
         if (status != cert_cases[i].status || strcmp(name, cert_cases[i].name) != 0)
             fail_msg("case %zu: %d \"%s\"", i, status, name);
     }
     char name[64];
-    ask_as(&scheduler, "proxy",
+    get_as(&scheduler, "proxy",
            "X-Remote-User: carol\r\nX-Remote-Extra-Scopes%2fa: b\r\nX-Remote-Extra-Scopes%2fa: c\r\n", name);
     pthread_mutex_lock(&scheduler.api.lock);
     assert_non_null(strstr(
         scheduler.api.last_access.text,
         "\"user\":\"carol\",\"groups\":[\"system:authenticated\"],\"extra\":{\"scopes/a\":[\"b\",\"c\"]}"));
     pthread_mutex_unlock(&scheduler.api.lock);
-    ask_as(&scheduler, "client", "", name);
+    get_as(&scheduler, "client", "", name);
     pthread_mutex_lock(&scheduler.api.lock);
     assert_non_null(strstr(scheduler.api.last_access.text,
                            "\"extra\":{\"authentication.kubernetes.io/credential-id\":[\"X509SHA256="));
     pthread_mutex_unlock(&scheduler.api.lock);
 
-    /* The cluster changes its mind about whom to trust. */
+    /* The ConfigMap gets another CA. */
     fake_api_trust(&scheduler.api, dir, "proxy-ca.crt", "ca.crt");
     wait_for_trust(&scheduler, "root", 401);
-    assert_int_equal(ask_as(&scheduler, "stranger", "", name), 403);
+    assert_int_equal(get_as(&scheduler, "stranger", "", name), 403);
     assert_string_equal(name, "stranger");
-    /* What is no certificate changes nothing. */
+    /* An invalid certificate changes nothing. */
     pthread_mutex_lock(&scheduler.api.lock);
     strbuf_clear(&scheduler.api.map);
     strbuf_puts(&scheduler.api.map, "{\"data\":{\"client-ca-file\":\"nonsense\"}}");
@@ -266,7 +266,7 @@ static void test_certificates(void **state _unused_)
     for (int64_t until = now_ms() + PATIENCE_MS;
          atomic_load(&scheduler.api.maps) < before + 2 && now_ms() < until;)
         sleep_ms(20);
-    assert_int_equal(ask_as(&scheduler, "stranger", "", name), 403);
+    assert_int_equal(get_as(&scheduler, "stranger", "", name), 403);
     scheduler_stop(&scheduler);
 }
 
@@ -282,11 +282,11 @@ static void test_certificates_by_files(void **state _unused_)
                                                   "--requestheader-uid-headers=X-Uid", NULL },
                                 &err),
                      0);
-    assert_int_equal(ask_as(&scheduler, "root", "", name), 404);
-    assert_int_equal(ask_as(&scheduler, "client", "", name), 403);
+    assert_int_equal(get_as(&scheduler, "root", "", name), 404);
+    assert_int_equal(get_as(&scheduler, "client", "", name), 403);
     assert_string_equal(name, "alice");
-    assert_int_equal(ask_as(&scheduler, "stranger", "X-Remote-User: x\r\n", name), 401);
-    assert_int_equal(ask_as(&scheduler, "proxy", "x-remote-user: dora\r\n", name), 403);
+    assert_int_equal(get_as(&scheduler, "stranger", "X-Remote-User: x\r\n", name), 401);
+    assert_int_equal(get_as(&scheduler, "proxy", "x-remote-user: dora\r\n", name), 403);
     assert_string_equal(name, "dora");
     scheduler_stop(&scheduler);
 }
@@ -294,9 +294,12 @@ static void test_certificates_by_files(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reviews_are_remembered), cmocka_unit_test(test_one_review_for_many),
-        cmocka_unit_test(test_troubled_api_server),    cmocka_unit_test(test_no_delegation),
-        cmocka_unit_test(test_lookup_failure),         cmocka_unit_test(test_certificates),
+        cmocka_unit_test(test_reviews_are_cached),
+        cmocka_unit_test(test_concurrent_requests_share_a_review),
+        cmocka_unit_test(test_failing_api_server),
+        cmocka_unit_test(test_no_delegation),
+        cmocka_unit_test(test_lookup_failure),
+        cmocka_unit_test(test_certificates),
         cmocka_unit_test(test_certificates_by_files),
     };
     return cmocka_run_group_tests(tests, scheduler_setup, scheduler_teardown);

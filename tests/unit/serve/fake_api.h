@@ -1,9 +1,9 @@
-/* fake_api.h: an API server that knows a few tokens and rules, counts what it is asked, and can be slow or broken.
+/* fake_api.h: an API server with a few tokens and rules, which counts its requests and can be slow or broken.
  *
  *     token "mon"      -> user mon, group system:monitoring, extra and uid
  *     token "bob"      -> user bob
  *     any other token  -> not authenticated, with an error; "plain-no": without one
- *     access           -> mon may anything; "denied" is denied, "both" is allowed and denied */
+ *     access           -> mon is allowed everything; "denied" is denied, "both" is allowed and denied */
 #ifndef UNIT_SERVE_FAKE_API_H
 #define UNIT_SERVE_FAKE_API_H
 
@@ -18,9 +18,9 @@
 struct fake_api {
     struct server *server;
     atomic_int tokens, accesses, maps, watches;
-    atomic_int fail; /* so many reviews are answered with `fail_status` */
+    atomic_int fail; /* number of reviews to answer with `fail_status` */
     atomic_int fail_status;
-    atomic_int delay_ms; /* of reviews, until it stops */
+    atomic_int delay_ms; /* of each review, until the server stops */
     atomic_int waiting;  /* reviews that are delayed */
     atomic_bool stopping;
     atomic_bool hide_map; /* 403 */
@@ -111,7 +111,7 @@ static inline void fake_review(struct fake_api *api, uint64_t id, const char *te
         fake_reply(api, id, 201, text);
         return;
     }
-    /* First counted, then looked: who stops looks the other way round. */
+    /* Counts first, then checks `stopping`; fake_api_stop() does the opposite. */
     atomic_fetch_add(&api->waiting, 1);
     if (atomic_load(&api->stopping)) {
         fake_reply(api, id, 201, text);
@@ -152,7 +152,7 @@ static inline void fake_on_request(void *user, struct server_request *request)
         pthread_mutex_unlock(&api->lock);
         fake_review(api, request->id, fake_access(request->body));
     } else if (str_contains(request->query, STR("watch=true"))) {
-        /* A watch that says once that something is there, and ends. */
+        /* A watch with one event. */
         atomic_fetch_add(&api->watches, 1);
         fake_reply(api, request->id, atomic_load(&api->hide_map) ? 403 : 200,
                    "{\"type\":\"ADDED\",\"object\":{}}\n");
@@ -199,7 +199,7 @@ static inline void fake_put_file(struct strbuf *out, const char *dir, const char
     fclose(file);
 }
 
-/* The ConfigMap: whose clients are believed, and whose proxies. */
+/* The ConfigMap: the CAs of clients and of front proxies. */
 static inline void fake_api_trust(struct fake_api *api, const char *dir, const char *client_ca,
                                   const char *proxy_ca)
 {
@@ -216,7 +216,7 @@ static inline void fake_api_trust(struct fake_api *api, const char *dir, const c
     pthread_mutex_unlock(&api->lock);
 }
 
-/* A kubeconfig that leads to it. */
+/* A kubeconfig for this server. */
 static inline void fake_api_kubeconfig(const struct fake_api *api, const char *path)
 {
     FILE *file = fopen(path, "w");

@@ -1,8 +1,8 @@
-/* scheduler.h: something that is served: checks, views and metrics of a scheduler that is not there, and an API
- * server that is asked about callers.
+/* scheduler.h: a server with checks, views and metrics of a fake scheduler, and an API server that reviews its
+ * clients.
  *
  *     scheduler_start(&scheduler, plain, more_flags);
- *     struct reply_text reply = ask(&scheduler, "/metrics", MON);
+ *     struct reply_text reply = get(&scheduler, "/metrics", MON);
  *     scheduler_stop(&scheduler);
  *
  * Certificates in `dir`: client (alice of devs) and root (of system:masters) signed by ca, proxy (front-proxy) and
@@ -27,7 +27,7 @@ struct scheduler {
     atomic_bool ill;
     atomic_int resets;
     atomic_bool slow_view; /* leaves requests unanswered */
-    atomic_int asked;
+    atomic_int view_calls;
     atomic_int answering; /* threads that still use `serve` */
 };
 
@@ -80,7 +80,7 @@ static inline int view_later(void *user, const struct serve_request *request,
                              struct serve_reply *reply _unused_)
 {
     struct scheduler *scheduler = user;
-    atomic_fetch_add(&scheduler->asked, 1);
+    atomic_fetch_add(&scheduler->view_calls, 1);
     if (atomic_load(&scheduler->slow_view))
         return -EINPROGRESS;
     struct view_later *later = xcalloc(1, sizeof(*later));
@@ -188,9 +188,9 @@ static inline void scheduler_stop(struct scheduler *scheduler)
     scheduler_stop_within(scheduler, 2000);
 }
 
-static inline struct reply_text ask_with(struct scheduler *scheduler, const struct raw_tls *tls,
-                                         const char *method, const char *target, const char *headers,
-                                         const char *body)
+static inline struct reply_text request_with(struct scheduler *scheduler, const struct raw_tls *tls,
+                                             const char *method, const char *target, const char *headers,
+                                             const char *body)
 {
     struct raw raw = raw_connect(serve_port(scheduler->serve));
     if (tls && !raw_tls(&raw, tls))
@@ -205,14 +205,14 @@ static inline struct reply_text ask_with(struct scheduler *scheduler, const stru
     return reply;
 }
 
-static inline struct reply_text ask(struct scheduler *scheduler, const char *target, const char *headers)
+static inline struct reply_text get(struct scheduler *scheduler, const char *target, const char *headers)
 {
-    return ask_with(scheduler, NULL, "GET", target, headers, "");
+    return request_with(scheduler, NULL, "GET", target, headers, "");
 }
 
 static inline int status_of(struct scheduler *scheduler, const char *target, const char *headers)
 {
-    struct reply_text reply = ask(scheduler, target, headers);
+    struct reply_text reply = get(scheduler, target, headers);
     int status = reply.status;
     reply_text_release(&reply);
     return status;
@@ -220,7 +220,7 @@ static inline int status_of(struct scheduler *scheduler, const char *target, con
 
 #define MON "Authorization: Bearer mon\r\n"
 #define BOB "Authorization: Bearer bob\r\n"
-/* A certificate with an organisation, signed by an authority. */
+/* A certificate with an organisation, signed by a CA. */
 static inline void sign_leaf(const char *file, const char *name, const char *organisation,
                              const struct signer *by)
 {

@@ -1,5 +1,5 @@
-/* test_metrics_form.c: the form of pages of metrics. What is wanted here is what the library of kube-scheduler v1.36.4
- * chooses for the same headers. */
+/* The form of metrics pages. The expected types are those that the library of kube-scheduler v1.36.4 chooses for the
+ * same headers. */
 #include "unit/serve/scheduler.h"
 
 #include <zlib.h>
@@ -35,7 +35,7 @@ static void test_type(void **state _unused_)
         { "text/plain;version=1.0.0;escaping=allow-utf-8", TEXT "allow-utf-8" },
         { "text/html;escaping=dots;q=0.9,*/*;escaping=values;q=0.8", TEXT "values" },
         { "text/plain;version=0.0.4,*/*;q=0.1;escaping=values", TEXT "underscores" },
-        /* What is said exactly comes first, whatever its quality. */
+        /* An exact type takes precedence, whatever its quality. */
         { "*/*;escaping=values,text/plain;q=0.5", TEXT "underscores" },
         { "text/plain;q= 1;escaping=dots,text/plain;q=0.1;escaping=values", TEXT "values" },
         { "text/plain;q=1 ;escaping=dots,text/plain;q=0.1;escaping=values", TEXT "values" },
@@ -114,7 +114,7 @@ static void assert_unpacks(const struct strbuf *packed, const char *want)
         fail_msg("%s: no %s", text, want);
 }
 
-/* Only pages of metrics, and only where somebody gets them. */
+/* Only metrics pages are compressed, and only successful responses. */
 static void test_pages(void **state _unused_)
 {
     static const struct {
@@ -140,9 +140,9 @@ static void test_pages(void **state _unused_)
     scheduler_start(&scheduler, true, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct reply_text reply =
-            ask_with(&scheduler, NULL, cases[i].method, cases[i].target, cases[i].headers, "");
-        bool says = strstr(reply.head.text, "\r\nContent-Encoding: gzip\r\n");
-        if (says != !!cases[i].want)
+            request_with(&scheduler, NULL, cases[i].method, cases[i].target, cases[i].headers, "");
+        bool is_gzip = strstr(reply.head.text, "\r\nContent-Encoding: gzip\r\n");
+        if (is_gzip != !!cases[i].want)
             fail_msg("%s %s: %s", cases[i].method, cases[i].target, reply.head.text);
         assert_null(strstr(reply.head.text, "Vary"));
         if (cases[i].want)
@@ -151,9 +151,9 @@ static void test_pages(void **state _unused_)
             assert_unpacks(&reply.body, cases[i].want);
         reply_text_release(&reply);
     }
-    /* Who does not lead has nothing to pack. */
+    /* Without leadership the page is empty. */
     atomic_store(&scheduler.ill, true);
-    struct reply_text reply = ask(&scheduler, "/metrics/resources", MON GZIP);
+    struct reply_text reply = get(&scheduler, "/metrics/resources", MON GZIP);
     assert_null(strstr(reply.head.text, "Content-Encoding"));
     assert_int_equal(reply.body.len, 0);
     reply_text_release(&reply);

@@ -1,4 +1,4 @@
-/* /debug/pprof: who may look, and what is seen: a profile names the function that burns the time. */
+/* /debug/pprof: authorization and contents: a profile names the function that uses the CPU. */
 #include "support/pace.h"
 #include "unit/serve/scheduler.h"
 
@@ -8,7 +8,7 @@
 static atomic_bool burning;
 static atomic_uint_fast64_t burnt;
 
-/* Each of these must be found in the profile, this one above the other. */
+/* Both functions must be found in the profile. */
 __attribute__((noinline)) void burn_innermost(void);
 __attribute__((noinline)) void burn_innermost(void)
 {
@@ -23,12 +23,12 @@ __attribute__((noinline)) static void *burn_outermost(void *user _unused_)
     return NULL;
 }
 
-static void every_page_needs_the_right_to_it(void **state _unused_)
+static void every_page_needs_authorization(void **state _unused_)
 {
     static const char *const paths[] = {
-        "/debug/pprof",         "/debug/pprof/",       "/debug/pprof/profile?seconds=1",
-        "/debug/pprof/symbol",  "/debug/pprof/trace",  "/debug/pprof/heap?debug=1",
-        "/debug/pprof/cmdline", "/debug/pprof/nobody", "/debug/flags/v",
+        "/debug/pprof",         "/debug/pprof/",        "/debug/pprof/profile?seconds=1",
+        "/debug/pprof/symbol",  "/debug/pprof/trace",   "/debug/pprof/heap?debug=1",
+        "/debug/pprof/cmdline", "/debug/pprof/unknown", "/debug/flags/v",
     };
     struct scheduler scheduler;
     scheduler_start(&scheduler, true, NULL);
@@ -54,10 +54,10 @@ static void functions_have_names(void **state _unused_)
     scheduler_start(&scheduler, true, NULL);
     snprintf(target, sizeof(target), "/debug/pprof/symbol?%#llx+12345", address + 1);
     snprintf(want, sizeof(want), "num_symbols: 1\n%#llx burn_innermost\n", address + 1);
-    struct reply_text reply = ask(&scheduler, target, MON);
+    struct reply_text reply = get(&scheduler, target, MON);
     assert_string_equal(reply.body.text, want);
     reply_text_release(&reply);
-    reply = ask(&scheduler, "/debug/pprof/cmdline", MON);
+    reply = get(&scheduler, "/debug/pprof/cmdline", MON);
     assert_non_null(strstr(reply.body.text, "test_"));
     reply_text_release(&reply);
     scheduler_stop(&scheduler);
@@ -65,7 +65,7 @@ static void functions_have_names(void **state _unused_)
     assert_true(str_empty(symbol_of(16)));
 }
 
-/* Of a profile: are there samples, and do functions of these names occur? */
+/* Whether the profile has samples, and functions with these names. */
 static bool shows(struct str profile, const char *const *functions, size_t count)
 {
     struct protobuf_reader reader = protobuf_reader(profile);
@@ -81,8 +81,8 @@ static bool shows(struct str profile, const char *const *functions, size_t count
     return samples > 0 && found == count;
 }
 
-/* Asks for a profile; when it returns, it is being made. Who is slower than somebody else, or has his before anybody
- * looked, asks again. */
+/* Requests a profile and returns when it has begun. Repeats the request if another profile is running, or if this one
+ * ended before it was seen. */
 static struct raw begin_profile(struct scheduler *scheduler, int64_t seconds)
 {
     for (;;) {
@@ -100,7 +100,7 @@ static struct raw begin_profile(struct scheduler *scheduler, int64_t seconds)
     }
 }
 
-/* False: it shows too little, as on a machine that is busy with others. */
+/* False: too few samples, as on a busy machine. */
 static bool check_profile(int64_t ms)
 {
     static const char *const want[] = { "cpu", "nanoseconds", "burn_innermost", "burn_outermost" };
@@ -111,7 +111,7 @@ static bool check_profile(int64_t ms)
     for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
         pthread_create(&threads[i], NULL, burn_outermost, NULL);
     struct raw raw = begin_profile(&scheduler, ms / 1000);
-    /* Meanwhile others are answered, and nobody gets a second profile. */
+    /* Meanwhile other requests are answered, and a second profile is rejected. */
     assert_int_equal(status_of(&scheduler, "/metrics", MON), 200);
     struct reply_text reply = raw_reply(&raw, "GET");
     assert_int_equal(reply.status, 200);
@@ -127,7 +127,7 @@ static bool check_profile(int64_t ms)
     return ok;
 }
 
-static void a_profile_shows_who_burns_the_time(void **state _unused_)
+static void a_profile_shows_the_busy_function(void **state _unused_)
 {
     assert_at_some_pace(check_profile, 2000);
 }
@@ -157,9 +157,9 @@ static void a_profile_ends_with_its_client_or_the_server(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_page_needs_the_right_to_it),
+        cmocka_unit_test(every_page_needs_authorization),
         cmocka_unit_test(functions_have_names),
-        cmocka_unit_test(a_profile_shows_who_burns_the_time),
+        cmocka_unit_test(a_profile_shows_the_busy_function),
         cmocka_unit_test(a_profile_ends_with_its_client_or_the_server),
     };
     return cmocka_run_group_tests(tests, scheduler_setup, scheduler_teardown);

@@ -1,4 +1,4 @@
-/* test_serve.c: the pages. Texts and headers are those that kube-scheduler v1.36.4 was seen to send. */
+/* The pages. Texts and headers were recorded from kube-scheduler v1.36.4. */
 #include "unit/serve/scheduler.h"
 
 #define FORBIDDEN(user, verb, path) \
@@ -16,8 +16,8 @@
 static const struct page_case {
     const char *method, *target, *headers, *body;
     int status;
-    const char *want;        /* NULL: whatever */
-    const char *want_header; /* NULL: whatever */
+    const char *want;        /* NULL: any */
+    const char *want_header; /* NULL: any */
 } page_cases[] = {
     { "GET", "/healthz", "", "", 200, "ok", NOSNIFF },
     { "HEAD", "/healthz", "", "", 200, "", "Content-Length: 2" },
@@ -125,7 +125,7 @@ static void test_pages(void **state _unused_)
     scheduler_start(&scheduler, true, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(page_cases); i++) {
         const struct page_case *c = &page_cases[i];
-        struct reply_text reply = ask_with(&scheduler, NULL, c->method, c->target, c->headers, c->body);
+        struct reply_text reply = request_with(&scheduler, NULL, c->method, c->target, c->headers, c->body);
         const char *body = reply.body.text ? reply.body.text : "";
         if (reply.status != c->status || (c->want && strcmp(body, c->want) != 0) ||
             (c->want_header && !strstr(reply.head.text, c->want_header)) ||
@@ -137,32 +137,32 @@ static void test_pages(void **state _unused_)
     scheduler_stop(&scheduler);
 }
 
-static void test_ill(void **state _unused_)
+static void test_failing_checks(void **state _unused_)
 {
     struct scheduler scheduler;
     scheduler_start(&scheduler, true, NULL);
     atomic_store(&scheduler.ill, true);
-    struct reply_text reply = ask(&scheduler, "/readyz?exclude=shutdown", "");
+    struct reply_text reply = get(&scheduler, "/readyz?exclude=shutdown", "");
     assert_int_equal(reply.status, 500);
     assert_string_equal(reply.body.text,
                         "[-]leaderElection failed: reason withheld\n[+]shutdown excluded: ok\n"
                         "[+]sched-handler-sync ok\nreadyz check failed\n");
     assert_non_null(strstr(reply.head.text, PLAIN));
     reply_text_release(&reply);
-    reply = ask(&scheduler, "/readyz/leaderElection", MON);
+    reply = get(&scheduler, "/readyz/leaderElection", MON);
     assert_int_equal(reply.status, 500);
     assert_string_equal(reply.body.text, "internal server error: lost <lease>\n");
     reply_text_release(&reply);
     assert_int_equal(status_of(&scheduler, "/healthz", ""), 500);
     assert_int_equal(status_of(&scheduler, "/livez", ""), 200);
     assert_int_equal(status_of(&scheduler, "/readyz?exclude=leaderElection", ""), 200);
-    reply = ask(&scheduler, "/metrics/slis", MON);
+    reply = get(&scheduler, "/metrics/slis", MON);
     assert_non_null(
         strstr(reply.body.text, "kubernetes_healthcheck{name=\"leaderElection\",type=\"healthz\"} 0\n"));
     assert_non_null(strstr(reply.body.text, "status=\"error\",type=\"healthz\"} 1\n"));
     reply_text_release(&reply);
-    /* Who does not lead shows nothing. */
-    reply = ask(&scheduler, "/metrics/resources", MON);
+    /* Without leadership the page is empty. */
+    reply = get(&scheduler, "/metrics/resources", MON);
     assert_int_equal(reply.status, 200);
     assert_int_equal(reply.body.len, 0);
     assert_null(strstr(reply.head.text, "Content-Type"));
@@ -214,7 +214,7 @@ static void test_zpages(void **state _unused_)
         char headers[256];
         snprintf(headers, sizeof(headers), "%s%s%s\r\n", MON,
                  *cases[i].accept ? "Accept: " : "X: ", cases[i].accept);
-        struct reply_text reply = ask(&scheduler, cases[i].target, headers);
+        struct reply_text reply = get(&scheduler, cases[i].target, headers);
         if (reply.status != cases[i].status || (cases[i].type && !strstr(reply.head.text, cases[i].type)) ||
             (cases[i].part && !strstr(reply.body.text, cases[i].part)))
             fail_msg("case %zu: %s\n%s", i, reply.head.text, reply.body.text);
@@ -255,7 +255,7 @@ static void test_wrong_flags(void **state _unused_)
     flags_release(&off.flags);
 }
 
-/* Requests that wait for an answer when everything ends. */
+/* Requests in progress at shutdown. */
 static void test_stop_while_busy(void **state _unused_)
 {
     for (int round = 0; round < 2; round++) {
@@ -275,7 +275,7 @@ static void test_stop_while_busy(void **state _unused_)
         sleep_ms(100);
         int64_t begin = now_ms();
         serve_stop(scheduler.serve, 200);
-        assert_true(now_ms() - begin < PATIENCE_MS); /* no answer is waited for */
+        assert_true(now_ms() - begin < PATIENCE_MS); /* the server does not wait for the answer */
         for (size_t i = 0; i < ARRAY_SIZE(raws); i++)
             raw_close(&raws[i]);
         flags_release(&scheduler.flags);
@@ -290,12 +290,12 @@ static void test_unanswered_view(void **state _unused_)
     atomic_store(&scheduler.slow_view, true);
     struct raw raw = raw_connect(serve_port(scheduler.serve));
     raw_send(&raw, "GET /later HTTP/1.1\r\nHost: x\r\n" MON "\r\n");
-    for (int64_t until = now_ms() + PATIENCE_MS; !atomic_load(&scheduler.asked) && now_ms() < until;)
+    for (int64_t until = now_ms() + PATIENCE_MS; !atomic_load(&scheduler.view_calls) && now_ms() < until;)
         sleep_ms(10);
-    assert_int_equal(atomic_load(&scheduler.asked), 1);
-    /* An answer to a request that nobody made is dropped. */
+    assert_int_equal(atomic_load(&scheduler.view_calls), 1);
+    /* An answer to an unknown request is dropped. */
     struct serve_reply reply = { 0 };
-    strbuf_puts(&reply.body, "nobody");
+    strbuf_puts(&reply.body, "dropped");
     serve_answer(scheduler.serve, 12345, &reply);
     assert_int_equal(status_of(&scheduler, "/healthz", ""), 200);
     scheduler_stop(&scheduler);
@@ -305,7 +305,7 @@ static void test_unanswered_view(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pages),           cmocka_unit_test(test_ill),
+        cmocka_unit_test(test_pages),           cmocka_unit_test(test_failing_checks),
         cmocka_unit_test(test_zpages),          cmocka_unit_test(test_wrong_flags),
         cmocka_unit_test(test_stop_while_busy), cmocka_unit_test(test_unanswered_view),
     };

@@ -1,8 +1,8 @@
-/* http2_client.h: a client of HTTP/2 for tests: nghttp2's own for the polite, frames by hand for the others.
+/* http2_client.h: an HTTP/2 client for tests: nghttp2's for correct requests, frames by hand for malformed ones.
  *
  *     struct h2 h2;
  *     h2_open(&h2, port, NULL);
- *     struct h2_reply *reply = h2_ask(&h2, "GET", "/a", NULL, STR(""));
+ *     struct h2_reply *reply = h2_request(&h2, "GET", "/a");
  *     h2_wait(&h2, reply);
  *     h2_close(&h2); */
 #ifndef UNIT_NET_HTTP2_CLIENT_H
@@ -16,9 +16,9 @@
 
 struct h2_reply {
     int32_t id;
-    int status, early; /* early: a status of 1xx before it */
+    int status, early; /* early: an informational (1xx) status before it */
     bool closed;
-    uint32_t code; /* with which the stream was closed */
+    uint32_t code; /* the code of RST_STREAM */
     struct strbuf headers, body;
     struct str upload;
     size_t uploaded;
@@ -28,10 +28,10 @@ struct h2_reply {
 struct h2 {
     struct raw raw;
     nghttp2_session *session;
-    bool unheard;   /* the server takes nothing any more; what it said before is still to be read */
-    bool ended;     /* by the server */
-    int64_t goaway; /* the code, or -1 */
-    bool greeted;   /* the server's settings are there */
+    bool write_closed; /* the server accepts no more data; its earlier data can still be read */
+    bool ended;        /* closed by the server */
+    int64_t goaway;    /* the error code, or -1 */
+    bool has_settings; /* the server's SETTINGS have arrived */
     VEC(struct h2_reply *) replies;
 };
 
@@ -72,7 +72,7 @@ static inline int h2_on_frame(nghttp2_session *session _unused_, const nghttp2_f
     if (frame->hd.type == NGHTTP2_GOAWAY)
         h2->goaway = frame->goaway.error_code;
     if (frame->hd.type == NGHTTP2_SETTINGS && !(frame->hd.flags & NGHTTP2_FLAG_ACK))
-        h2->greeted = true;
+        h2->has_settings = true;
     return 0;
 }
 
@@ -101,7 +101,7 @@ static inline ssize_t h2_upload(nghttp2_session *session _unused_, int32_t id _u
     return (ssize_t)len;
 }
 
-/* `window`: of a stream, that is never opened again; NULL: as usual. */
+/* `window`: the initial window of a stream, which is never enlarged; NULL: the default. */
 static inline void h2_open(struct h2 *h2, int port, const uint32_t *window)
 {
     *h2 = (struct h2){ .raw = raw_connect(port), .goaway = -1 };
@@ -110,7 +110,7 @@ static inline void h2_open(struct h2 *h2, int port, const uint32_t *window)
     nghttp2_option *option;
     assert_int_equal(nghttp2_session_callbacks_new(&callbacks), 0);
     assert_int_equal(nghttp2_option_new(&option), 0);
-    /* What the client may send is the tests' business. */
+    /* The session must not validate what the tests send. */
     nghttp2_option_set_no_http_messaging(option, 1);
     nghttp2_option_set_no_auto_window_update(option, window != NULL);
     nghttp2_session_callbacks_set_on_header_callback(callbacks, h2_on_header);
@@ -128,11 +128,11 @@ static inline void h2_push(struct h2 *h2)
 {
     const uint8_t *bytes;
     ssize_t n;
-    while (!h2->unheard && (n = nghttp2_session_mem_send(h2->session, &bytes)) > 0)
-        h2->unheard = !raw_send_bytes(&h2->raw, (const char *)bytes, (size_t)n);
+    while (!h2->write_closed && (n = nghttp2_session_mem_send(h2->session, &bytes)) > 0)
+        h2->write_closed = !raw_send_bytes(&h2->raw, (const char *)bytes, (size_t)n);
 }
 
-/* Sends what there is, and takes what comes once. */
+/* Sends pending data, and reads once. */
 static inline void h2_pump(struct h2 *h2)
 {
     h2_push(h2);
@@ -148,7 +148,7 @@ static inline void h2_pump(struct h2 *h2)
     h2_push(h2);
 }
 
-/* A request with these fields, "name", "value" and so on up to NULL, as they are. */
+/* A request with these fields: "name", "value" and so on up to NULL, unchanged. */
 static inline struct h2_reply *h2_send(struct h2 *h2, const char *const *fields, const char *upload,
                                        bool never_ends)
 {
@@ -171,13 +171,13 @@ static inline struct h2_reply *h2_send(struct h2 *h2, const char *const *fields,
     return reply;
 }
 
-static inline struct h2_reply *h2_ask(struct h2 *h2, const char *method, const char *path)
+static inline struct h2_reply *h2_request(struct h2 *h2, const char *method, const char *path)
 {
     const char *fields[] = { ":method", method, ":scheme", "https", ":path", path, ":authority", "x", NULL };
     return h2_send(h2, fields, NULL, false);
 }
 
-/* Until the stream or the connection has ended. */
+/* Waits until the stream or the connection has ended. */
 static inline void h2_wait(struct h2 *h2, struct h2_reply *reply)
 {
     while (!reply->closed && !h2->ended)

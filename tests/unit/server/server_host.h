@@ -1,11 +1,11 @@
-/* server_host.h: a host of net/server for tests: it tells what it understood of a request, answers later where asked
- * to, and keeps requests that it never answers.
+/* server_host.h: a host of the server for tests: it responds with a description of the request, at once, later or
+ * never.
  *
  *     GET /later  answered by another thread
- *     GET /end    likewise, when the server lets nobody in any more
+ *     GET /end    likewise, when the server accepts no more connections
  *     GET /keep   not answered; its id is in host.kept
  *     GET /big    a million bytes
- *     all others  what was understood */
+ *     all others  a description of the request */
 #ifndef UNIT_NET_SERVER_HOST_H
 #define UNIT_NET_SERVER_HOST_H
 
@@ -17,18 +17,18 @@
 #include "base/vec.h"
 #include "server/server.h"
 
-/* The host of the tests: it tells what it understood, and keeps what it is asked to keep. */
+/* The host of the tests. */
 struct host {
     struct server *server;
     struct strbuf big;
     pthread_mutex_t lock;
     VEC(uint64_t) kept;
-    VEC(pthread_t) threads; /* that answer; ended before the server is */
+    VEC(pthread_t) threads; /* that respond; joined before the server is freed */
     bool stopping;          /* no more threads */
     atomic_int problems, reloads;
 };
 
-/* On the server's thread; returns when it is done. */
+/* A response that is sent on the server's thread. */
 struct answer {
     struct host *host;
     uint64_t id;
@@ -66,7 +66,7 @@ static inline void *respond_later(void *user)
     return NULL;
 }
 
-/* Only when nobody is let in any more. */
+/* Responds when the server accepts no more connections. */
 static inline void *respond_at_the_end(void *user)
 {
     struct later *later = user;
@@ -105,7 +105,7 @@ static inline void echo(struct host *host, const struct server_request *request)
     strbuf_release(&out);
 }
 
-/* Once the host stops, a request that nobody waits for any more stays without its answer. */
+/* Once the host stops, a request gets no response. */
 static inline void answer_on_thread(struct host *host, uint64_t id, void *(*answer)(void *user))
 {
     pthread_mutex_lock(&host->lock);
@@ -135,7 +135,7 @@ static inline void on_request(void *user, struct server_request *request)
     server_request_free(request);
 }
 
-static inline void on_problem(void *user, const char *sentence _unused_)
+static inline void on_problem(void *user, const char *message _unused_)
 {
     atomic_fetch_add(&((struct host *)user)->problems, 1);
 }

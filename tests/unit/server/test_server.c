@@ -1,12 +1,12 @@
-/* test_server.c: the HTTP server against clients of every kind: polite, slow, silent, greedy, broken and hostile. */
+/* The HTTP server with correct, slow, silent, greedy, broken and hostile clients. */
 #include "unit/server/server_host.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* One request on a connection of its own. */
-static struct reply_text ask(struct host *host, const char *request, const char *method)
+/* Sends one request on its own connection. */
+static struct reply_text send_request(struct host *host, const char *request, const char *method)
 {
     struct raw raw = raw_connect(server_port(host->server));
     raw_send(&raw, request);
@@ -17,17 +17,17 @@ static struct reply_text ask(struct host *host, const char *request, const char 
 
 static void assert_works(struct host *host)
 {
-    struct reply_text reply = ask(host, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n", "GET");
+    struct reply_text reply = send_request(host, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n", "GET");
     assert_int_equal(reply.status, 200);
     assert_string_equal(reply.body.text, "GET path=/ok query= body= x=");
     reply_text_release(&reply);
 }
 
-static const struct exchange {
+static const struct request_case {
     const char *name, *request;
     int status;
     const char *body;
-} exchanges[] = {
+} request_cases[] = {
     { "plain", "GET /a HTTP/1.1\r\nHost: x\r\nX-Test:  b \r\n\r\n", 200, "GET path=/a query= body= x=b" },
     { "query and escapes", "GET /a%20%2Fb?c=%20 HTTP/1.1\r\nHost: x\r\n\r\n", 200,
       "GET path=/a /b query=c=%20 body= x=" },
@@ -87,19 +87,19 @@ static const struct exchange {
       "413 Request Entity Too Large" },
     { "chunk without size", "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", 400,
       "400 Bad Request" },
-    { "chunk longer than it says",
+    { "chunk longer than its size",
       "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n", 400,
       "400 Bad Request" },
 };
 
-static void test_exchanges(void **state _unused_)
+static void test_requests(void **state _unused_)
 {
     struct host host;
     host_start(&host, (struct server_options){ 0 });
-    for (size_t i = 0; i < ARRAY_SIZE(exchanges); i++) {
-        struct reply_text reply = ask(&host, exchanges[i].request, "GET");
-        if (reply.status != exchanges[i].status || strcmp(reply.body.text, exchanges[i].body) != 0)
-            fail_msg("%s: %d \"%s\"", exchanges[i].name, reply.status, reply.body.text);
+    for (size_t i = 0; i < ARRAY_SIZE(request_cases); i++) {
+        struct reply_text reply = send_request(&host, request_cases[i].request, "GET");
+        if (reply.status != request_cases[i].status || strcmp(reply.body.text, request_cases[i].body) != 0)
+            fail_msg("%s: %d \"%s\"", request_cases[i].name, reply.status, reply.body.text);
         assert_non_null(strstr(reply.head.text, "\r\nDate: "));
         assert_null(strstr(reply.head.text, "Set-Cookie"));
         reply_text_release(&reply);
@@ -107,12 +107,12 @@ static void test_exchanges(void **state _unused_)
     host_stop(&host);
 }
 
-/* Every request cut at every place, in two packets: the same answers. */
-static void test_cuts(void **state _unused_)
+/* A request split at every byte, in two packets, has the same response. */
+static void test_split_request(void **state _unused_)
 {
     struct host host;
     host_start(&host, (struct server_options){ 0 });
-    const char *request = exchanges[7].request;
+    const char *request = request_cases[7].request;
     size_t len = strlen(request);
     struct raw raw = raw_connect(server_port(host.server));
     for (size_t cut = 1; cut < len; cut++) {
@@ -121,7 +121,7 @@ static void test_cuts(void **state _unused_)
         assert_true(raw_send_bytes(&raw, request + cut, len - cut));
         struct reply_text reply = raw_reply(&raw, "PUT");
         assert_int_equal(reply.status, 200);
-        assert_string_equal(reply.body.text, exchanges[7].body);
+        assert_string_equal(reply.body.text, request_cases[7].body);
         reply_text_release(&reply);
     }
     raw_close(&raw);
@@ -208,7 +208,7 @@ static void test_sizes(void **state _unused_)
     strbuf_puts(&text, "GET / HTTP/1.1\r\nHost: x\r\nX: ");
     for (int i = 0; i < 2000; i++)
         strbuf_putc(&text, 'a');
-    struct reply_text reply = ask(&host, text.text, "GET");
+    struct reply_text reply = send_request(&host, text.text, "GET");
     assert_int_equal(reply.status, 431);
     reply_text_release(&reply);
 
@@ -217,7 +217,7 @@ static void test_sizes(void **state _unused_)
     for (int i = 0; i < 200; i++)
         strbuf_puts(&text, "A:\r\n");
     strbuf_puts(&text, "\r\n");
-    reply = ask(&host, text.text, "GET");
+    reply = send_request(&host, text.text, "GET");
     assert_int_equal(reply.status, 431);
     reply_text_release(&reply);
 
@@ -225,7 +225,7 @@ static void test_sizes(void **state _unused_)
     strbuf_puts(&text, "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 1001; i++)
         strbuf_puts(&text, "1\r\na\r\n");
-    reply = ask(&host, text.text, "GET");
+    reply = send_request(&host, text.text, "GET");
     assert_int_equal(reply.status, 413);
     reply_text_release(&reply);
 
@@ -233,7 +233,7 @@ static void test_sizes(void **state _unused_)
     strbuf_puts(&text, "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;");
     for (int i = 0; i < 100000; i++)
         strbuf_putc(&text, 'e');
-    reply = ask(&host, text.text, "GET");
+    reply = send_request(&host, text.text, "GET");
     assert_true(reply.status == 400 || reply.status == 413);
     reply_text_release(&reply);
     strbuf_release(&text);
@@ -241,19 +241,19 @@ static void test_sizes(void **state _unused_)
     host_stop(&host);
 }
 
-/* Like ask(), where whoever does not get on in time is cut off: on a busy machine that may be we. */
-static struct reply_text ask_in_time(struct host *host, int64_t limit_ms, const char *request)
+/* Like send_request(), with a retry: on a busy machine the test itself may exceed a time limit. */
+static struct reply_text send_request_in_time(struct host *host, int64_t limit_ms, const char *request)
 {
     for (;;) {
         int64_t begin = now_ms();
-        struct reply_text reply = ask(host, request, "GET");
+        struct reply_text reply = send_request(host, request, "GET");
         if (reply.status || now_ms() - begin < limit_ms)
             return reply;
         reply_text_release(&reply);
     }
 }
 
-/* Clients that take their time: each ends after its own limit, and none of them delays the others. */
+/* Slow clients: each ends after its own limit, and none of them delays the others. */
 static void test_slow_clients(void **state _unused_)
 {
     enum { LIMIT_MS = 300 };
@@ -266,7 +266,7 @@ static void test_slow_clients(void **state _unused_)
     static const char *const starts[] = {
         "",                                                                /* silent */
         "GET / HTTP/1.1\r\nHo",                                            /* half a head */
-        "\r\n",                                                            /* nothing but line ends */
+        "\r\n",                                                            /* only empty lines */
         "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc",       /* half a body */
         "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", /* no chunk */
     };
@@ -279,13 +279,14 @@ static void test_slow_clients(void **state _unused_)
     bool ended[ARRAY_SIZE(starts)] = { 0 };
     size_t left = ARRAY_SIZE(starts);
     while (left && now_ms() - begin < PATIENCE_MS) {
-        struct reply_text reply = ask_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
+        struct reply_text reply =
+            send_request_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
         assert_int_equal(reply.status, 200);
         reply_text_release(&reply);
         for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
             if (ended[i])
                 continue;
-            /* One more byte keeps nobody alive: header and body have a time for the whole. */
+            /* More bytes do not extend the limit: header and body each have a total limit. */
             bool gone = !raw_send(&raws[i], i == 2 ? "\n" : i == 4 ? "0" : i == 1 ? "s" : "");
             ended[i] = gone || raw_ends_within(&raws[i], 20);
             left -= ended[i];
@@ -307,21 +308,21 @@ static void test_slow_clients(void **state _unused_)
         raw_close(&idle);
     }
 
-    struct reply_text reply = ask_in_time(&host, LIMIT_MS, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
+    struct reply_text reply = send_request_in_time(&host, LIMIT_MS, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(reply.status, 504);
     reply_text_release(&reply);
-    /* Too late: nothing happens. */
+    /* A late response is dropped. */
     respond(&host, host.kept.items[0], 200, STR("late"));
-    respond(&host, 0, 200, STR("nobody"));
-    respond(&host, UINT64_MAX, 200, STR("nobody"));
-    reply = ask_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
+    respond(&host, 0, 200, STR("dropped"));
+    respond(&host, UINT64_MAX, 200, STR("dropped"));
+    reply = send_request_in_time(&host, LIMIT_MS, "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(reply.status, 200);
     reply_text_release(&reply);
     host_stop(&host);
 }
 
-/* A client that asks and never reads. */
-static void test_unread_answers(void **state _unused_)
+/* A client that sends requests and never reads. */
+static void test_unread_responses(void **state _unused_)
 {
     struct host host;
     host_start(&host,
@@ -346,7 +347,7 @@ static void test_unread_answers(void **state _unused_)
     assert_works(&host);
     host_stop(&host);
 
-    /* One who does read. */
+    /* A client that reads. */
     host_start(&host, (struct server_options){ .limits = { .response_bytes_max = 20000000 } });
     struct raw reader = raw_connect(server_port(host.server));
     raw_send(&reader, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -357,7 +358,7 @@ static void test_unread_answers(void **state _unused_)
     host_stop(&host);
 }
 
-/* Half open: the client has said all it wants to say, and still listens. */
+/* Half open: the client has shut down its writing side, and still reads. */
 static void test_half_open(void **state _unused_)
 {
     struct host host;
@@ -371,7 +372,7 @@ static void test_half_open(void **state _unused_)
     assert_true(raw_ends(&raw));
     raw_close(&raw);
 
-    /* Gone before its answer: the answer goes nowhere, and the place is free. */
+    /* The client is gone before the response: the response is dropped and the connection freed. */
     for (int i = 0; i < 20; i++) {
         raw = raw_connect(server_port(host.server));
         raw_send(&raw,
@@ -384,14 +385,14 @@ static void test_half_open(void **state _unused_)
     }
     wait_for_connections(&host, 0);
     for (size_t i = 0; i < host.kept.len; i++)
-        respond(&host, host.kept.items[i], 200, STR("nobody"));
+        respond(&host, host.kept.items[i], 200, STR("dropped"));
     sleep_ms(50);
     assert_works(&host);
     host_stop(&host);
 }
 
-/* All places are taken: the idlest go, those with a request stay, however busy the others look. */
-static void check_full(const char *said)
+/* All connections are in use: the longest idle ones are closed, those with a request stay. */
+static void check_full(const char *sent)
 {
     struct host host;
     host_start(&host, (struct server_options){ .limits = { .connections_max = 10 } });
@@ -399,10 +400,10 @@ static void check_full(const char *said)
     struct raw busy = raw_connect(port);
     raw_send(&busy, "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
     wait_for_kept(&host, 1);
-    struct raw crowd[100];
-    for (size_t i = 0; i < ARRAY_SIZE(crowd); i++) {
-        crowd[i] = raw_connect(port);
-        raw_send(&crowd[i], said);
+    struct raw clients[100];
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+        clients[i] = raw_connect(port);
+        raw_send(&clients[i], sent);
         if (i % 10 == 0)
             sleep_ms(5);
     }
@@ -414,8 +415,8 @@ static void check_full(const char *said)
     assert_string_equal(reply.body.text, "still here");
     reply_text_release(&reply);
     raw_close(&busy);
-    for (size_t i = 0; i < ARRAY_SIZE(crowd); i++)
-        raw_close(&crowd[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+        raw_close(&clients[i]);
     host_stop(&host);
 }
 
@@ -492,32 +493,32 @@ static void test_out_of_descriptors(void **state _unused_)
     host_stop(&host);
 }
 
-/* Bytes without any meaning, and requests with a few bytes changed. */
-/* A child has all sockets until it is another program: what the server closes meanwhile stays open there. */
+/* Random bytes, and requests with a few bytes changed. */
+/* A child process inherits all sockets until exec: connections that the server closes stay open there. */
 static void test_child(void **state _unused_)
 {
-    enum { CROWD = 20 };
-    struct raw crowd[CROWD];
+    enum { CLIENTS = 20 };
+    struct raw clients[CLIENTS];
     struct host host;
     host_start(&host, (struct server_options){ 0 });
-    for (size_t i = 0; i < CROWD; i++)
-        crowd[i] = raw_connect(server_port(host.server));
-    wait_for_connections(&host, CROWD);
+    for (size_t i = 0; i < CLIENTS; i++)
+        clients[i] = raw_connect(server_port(host.server));
+    wait_for_connections(&host, CLIENTS);
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         pause();
         _exit(0);
     }
-    for (size_t i = 0; i < CROWD; i++)
-        shutdown(crowd[i].fd, SHUT_RDWR);
+    for (size_t i = 0; i < CLIENTS; i++)
+        shutdown(clients[i].fd, SHUT_RDWR);
     wait_for_connections(&host, 0);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < CLIENTS; i++)
         assert_works(&host);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    for (size_t i = 0; i < CROWD; i++)
-        raw_close(&crowd[i]);
+    for (size_t i = 0; i < CLIENTS; i++)
+        raw_close(&clients[i]);
     host_stop(&host);
 }
 
@@ -531,7 +532,7 @@ static void test_random_bytes(void **state _unused_)
         char text[1024];
         size_t len;
         if (round % 2) {
-            const char *from = exchanges[rng_next(&rng) % ARRAY_SIZE(exchanges)].request;
+            const char *from = request_cases[rng_next(&rng) % ARRAY_SIZE(request_cases)].request;
             len = strlen(from);
             memcpy(text, from, len);
             for (int i = 0; i < 4; i++)
@@ -562,7 +563,7 @@ static void test_drain(void **state _unused_)
         sleep_ms(1);
     int64_t begin = now_ms();
     server_drain(host.server, 2 * PATIENCE_MS);
-    assert_true(now_ms() - begin < PATIENCE_MS); /* when the last answer is out, not when the time is over */
+    assert_true(now_ms() - begin < PATIENCE_MS); /* when the last response is sent, not at the time limit */
     struct reply_text reply = raw_reply(&busy, "GET");
     assert_string_equal(reply.body.text, "later");
     assert_non_null(strstr(reply.head.text, "Connection: close"));
@@ -612,14 +613,14 @@ static void test_no_port(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_split_request),
         cmocka_unit_test(test_keep_alive_and_pipelining),
         cmocka_unit_test(test_http10_keep_alive),
         cmocka_unit_test(test_expect_continue),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_slow_clients),
-        cmocka_unit_test(test_unread_answers),
+        cmocka_unit_test(test_unread_responses),
         cmocka_unit_test(test_half_open),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_thousand),

@@ -1,7 +1,7 @@
-/* test_server_hello.c: the first record of TLS, in pieces, in part, or from somebody who leaves in the middle of it. */
+/* The first TLS record: in pieces, incomplete, or from a client that disconnects in the middle of it. */
 #include "unit/server/server_host.h"
 
-/* The beginning of a hello of 500 bytes. */
+/* The beginning of a ClientHello of 500 bytes. */
 static const char hello_head[] = { 22, 3, 1, 1, (char)244, 1, 0, 1, (char)240, 3, 3 };
 
 static void host_with_tls(struct host *host)
@@ -10,7 +10,7 @@ static void host_with_tls(struct host *host)
                                               .limits.handshake_ms = 3600000 });
 }
 
-static void ask(struct raw *raw)
+static void send_request(struct raw *raw)
 {
     raw_send(raw, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     struct reply_text reply = raw_reply(raw, "GET");
@@ -20,33 +20,33 @@ static void ask(struct raw *raw)
 
 static void test_half_a_hello(void **state _unused_)
 {
-    enum { CROWD = 100, OTHERS = 10 };
-    struct raw crowd[CROWD];
+    enum { CLIENTS = 100, OTHERS = 10 };
+    struct raw clients[CLIENTS];
     struct host host;
     host_with_tls(&host);
-    for (size_t i = 0; i < CROWD; i++) {
-        crowd[i] = raw_connect(server_port(host.server));
-        raw_send_bytes(&crowd[i], hello_head, i % (sizeof(hello_head) + 1));
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = raw_connect(server_port(host.server));
+        raw_send_bytes(&clients[i], hello_head, i % (sizeof(hello_head) + 1));
     }
-    /* Others are let in meanwhile. */
+    /* Other clients are served meanwhile. */
     for (int i = 0; i < OTHERS; i++) {
         struct raw other = raw_connect(server_port(host.server));
         assert_true(raw_tls(&other, NULL));
-        ask(&other);
+        send_request(&other);
         raw_close(&other);
     }
-    wait_for_connections(&host, CROWD);
-    /* Who sends no more gets no answer, and is noticed although no time is over yet. */
-    for (size_t i = 0; i < CROWD; i++)
-        shutdown(crowd[i].fd, SHUT_WR);
+    wait_for_connections(&host, CLIENTS);
+    /* A client that shuts down gets no response and is closed before the time limit. */
+    for (size_t i = 0; i < CLIENTS; i++)
+        shutdown(clients[i].fd, SHUT_WR);
     wait_for_connections(&host, 0);
-    assert_int_equal(server_stats(host.server).handshakes_failed, CROWD);
-    for (size_t i = 0; i < CROWD; i++)
-        raw_close(&crowd[i]);
+    assert_int_equal(server_stats(host.server).handshakes_failed, CLIENTS);
+    for (size_t i = 0; i < CLIENTS; i++)
+        raw_close(&clients[i]);
     host_stop(&host);
 }
 
-/* A handshake whose hello is in its memory, to be sent by hand. */
+/* A handshake whose ClientHello is in a memory BIO, to be sent by hand. */
 static SSL *new_handshake(void)
 {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
@@ -70,7 +70,7 @@ static void send_hello(struct raw *raw, SSL *ssl, size_t step)
     raw->ssl = ssl;
 }
 
-/* The first of the pieces are shorter than the head of a record. */
+/* The first pieces are shorter than a record header. */
 static void test_hello_in_pieces(void **state _unused_)
 {
     struct host host;
@@ -79,7 +79,7 @@ static void test_hello_in_pieces(void **state _unused_)
         struct raw raw = raw_connect(server_port(host.server));
         send_hello(&raw, new_handshake(), step);
         assert_int_equal(SSL_connect(raw.ssl), 1);
-        ask(&raw);
+        send_request(&raw);
         raw_close(&raw);
     }
     host_stop(&host);

@@ -1,5 +1,5 @@
-/* test_server_http2.c: the server's HTTP/2: requests of every kind on one connection, streams side by side, and clients
- * that are slow, greedy, silent, broken or hostile. */
+/* The server's HTTP/2: requests of every kind on one connection, concurrent streams, and slow, greedy, silent, broken
+ * and hostile clients. */
 #include "unit/server/server_host.h"
 
 #include "support/pace.h"
@@ -14,7 +14,7 @@ static void assert_works(struct host *host)
 {
     struct h2 h2;
     h2_open(&h2, server_port(host->server), NULL);
-    struct h2_reply *reply = h2_ask(&h2, "GET", "/ok");
+    struct h2_reply *reply = h2_request(&h2, "GET", "/ok");
     h2_wait(&h2, reply);
     assert_int_equal(reply->status, 200);
     assert_string_equal(reply->body.text, "GET path=/ok query= body= x=");
@@ -31,13 +31,13 @@ static void assert_works(struct host *host)
 #define X4 "x", "", "x", "", "x", "", "x", ""
 #define X32 X4, X4, X4, X4, X4, X4, X4, X4
 
-static const struct exchange {
+static const struct request_case {
     const char *name, *fields[300], *upload;
     int status;       /* 0: the stream is reset */
     const char *body; /* NULL: any */
     uint32_t code;
     int early;
-} exchanges[] = {
+} request_cases[] = {
     { "plain", { GET, ":path", "/a", "x-test", "b" }, NULL, 200, "GET path=/a query= body= x=b" },
     { "query and escapes",
       { GET, ":path", "/a%20%2Fb?c=%20" },
@@ -58,7 +58,7 @@ static const struct exchange {
     { "body", { PUT }, "abc", 200, "PUT path=/a query= body=abc x=" },
     { "body with its length", { PUT, "content-length", "3" }, "abc", 200, "PUT path=/a query= body=abc x=" },
     { "empty body", { PUT }, "", 200, "PUT path=/a query= body= x=" },
-    { "whole body", { PUT }, LONG_1000, 200, "PUT path=/a query= body=" LONG_1000 " x=" },
+    { "complete body", { PUT }, LONG_1000, 200, "PUT path=/a query= body=" LONG_1000 " x=" },
     { "a length and no body",
       { GET, ":path", "/a", "content-length", "3" },
       NULL,
@@ -137,35 +137,42 @@ static const struct exchange {
     { "CONNECT with a path",
       { ":method", "CONNECT", ":authority", "x:1", ":path", "/a" },
       .code = NGHTTP2_PROTOCOL_ERROR },
-    { "longer than it says", { PUT, "content-length", "2" }, "abc", .code = NGHTTP2_PROTOCOL_ERROR },
-    { "shorter than it says", { PUT, "content-length", "4" }, "abc", .code = NGHTTP2_PROTOCOL_ERROR },
+    { "longer than its content-length",
+      { PUT, "content-length", "2" },
+      "abc",
+      .code = NGHTTP2_PROTOCOL_ERROR },
+    { "shorter than its content-length",
+      { PUT, "content-length", "4" },
+      "abc",
+      .code = NGHTTP2_PROTOCOL_ERROR },
     { "a length that is none", { PUT, "content-length", "-3" }, "abc", .code = NGHTTP2_PROTOCOL_ERROR },
 };
 
-/* All of them on one connection: none disturbs the others. */
-static void test_exchanges(void **state _unused_)
+/* All requests on one connection: none affects the others. */
+static void test_requests(void **state _unused_)
 {
     struct host host;
     start(&host, (struct server_limits){ .header_bytes_max = 1500 + 32 * 128, .body_bytes_max = 1000 });
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
-    for (size_t i = 0; i < ARRAY_SIZE(exchanges); i++) {
-        const struct exchange *exchange = &exchanges[i];
-        /* The size of a head counts 32 for each field, and one of the cases has more than 128 of them. */
-        struct h2_reply *reply = h2_send(&h2, exchange->fields, exchange->upload, false);
+    for (size_t i = 0; i < ARRAY_SIZE(request_cases); i++) {
+        const struct request_case *request_case = &request_cases[i];
+        /* The size of a header list counts 32 for each field, and one of the cases has more than 128 fields. */
+        struct h2_reply *reply = h2_send(&h2, request_case->fields, request_case->upload, false);
         h2_wait(&h2, reply);
-        if (reply->status != exchange->status || (!exchange->status && reply->code != exchange->code) ||
-            reply->early != exchange->early)
-            fail_msg("%s: status %d, code %u, goaway %ld", exchange->name, reply->status, reply->code,
+        if (reply->status != request_case->status ||
+            (!request_case->status && reply->code != request_case->code) ||
+            reply->early != request_case->early)
+            fail_msg("%s: status %d, code %u, goaway %ld", request_case->name, reply->status, reply->code,
                      (long)h2.goaway);
-        if (exchange->body && strcmp(reply->body.text ? reply->body.text : "", exchange->body) != 0)
-            fail_msg("%s: \"%s\"", exchange->name, reply->body.text);
-        if (exchange->status == 200 && (!strstr(reply->headers.text, "content-type: text/plain\n") ||
-                                        strstr(reply->headers.text, "cookie")))
-            fail_msg("%s: %s", exchange->name, reply->headers.text);
-        if (exchange->status &&
+        if (request_case->body && strcmp(reply->body.text ? reply->body.text : "", request_case->body) != 0)
+            fail_msg("%s: \"%s\"", request_case->name, reply->body.text);
+        if (request_case->status == 200 && (!strstr(reply->headers.text, "content-type: text/plain\n") ||
+                                            strstr(reply->headers.text, "cookie")))
+            fail_msg("%s: %s", request_case->name, reply->headers.text);
+        if (request_case->status &&
             (!strstr(reply->headers.text, "date: ") || !strstr(reply->headers.text, "content-length: ")))
-            fail_msg("%s: %s", exchange->name, reply->headers.text);
+            fail_msg("%s: %s", request_case->name, reply->headers.text);
     }
     assert_false(h2.ended);
     assert_int_equal(h2.goaway, -1);
@@ -175,20 +182,20 @@ static void test_exchanges(void **state _unused_)
     host_stop(&host);
 }
 
-/* A thousand requests, as many at once as the client may, answered now, later and in any order. */
-static void test_side_by_side(void **state _unused_)
+/* A thousand requests with the maximum concurrency, answered in any order. */
+static void test_concurrent_streams(void **state _unused_)
 {
     struct host host;
     start(&host, (struct server_limits){ .streams_max = 7 });
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
-    while (!h2.greeted)
+    while (!h2.has_settings)
         h2_pump(&h2);
     assert_int_equal(nghttp2_session_get_remote_settings(h2.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
                      7);
     static const char *const paths[] = { "/a", "/later", "/big", "/b" };
     for (size_t i = 0; i < 200; i++)
-        h2_ask(&h2, i % 8 == 7 ? "HEAD" : "GET", paths[i % ARRAY_SIZE(paths)]);
+        h2_request(&h2, i % 8 == 7 ? "HEAD" : "GET", paths[i % ARRAY_SIZE(paths)]);
     for (size_t i = 0; i < 200; i++) {
         struct h2_reply *reply = h2.replies.items[i];
         h2_wait(&h2, reply);
@@ -209,14 +216,14 @@ static void test_side_by_side(void **state _unused_)
     host_stop(&host);
 }
 
-/* By default a hundred, as kube-scheduler has it. */
+/* The default is a hundred, as in kube-scheduler. */
 static void test_default_streams(void **state _unused_)
 {
     struct host host;
     start(&host, (struct server_limits){ 0 });
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
-    while (!h2.greeted)
+    while (!h2.has_settings)
         h2_pump(&h2);
     assert_int_equal(nghttp2_session_get_remote_settings(h2.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS),
                      100);
@@ -224,7 +231,7 @@ static void test_default_streams(void **state _unused_)
     host_stop(&host);
 }
 
-/* A stream that ends before its answer: the answer goes nowhere, and its neighbours do not notice. */
+/* A stream that is reset before its response: the response is dropped, and other streams are not affected. */
 static void test_reset(void **state _unused_)
 {
     struct host host;
@@ -232,23 +239,23 @@ static void test_reset(void **state _unused_)
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
     for (size_t i = 0; i < 2; i++) {
-        struct h2_reply *kept = h2_ask(&h2, "GET", "/keep");
+        struct h2_reply *kept = h2_request(&h2, "GET", "/keep");
         h2_push(&h2);
         wait_for_kept(&host, i + 1);
         nghttp2_submit_rst_stream(h2.session, NGHTTP2_FLAG_NONE, kept->id, NGHTTP2_CANCEL);
         h2_push(&h2);
     }
-    /* The host still has two requests of this client, so that a third one waits for it. */
-    struct h2_reply *third = h2_ask(&h2, "GET", "/a");
+    /* The host still has two requests of this client, so that a third one waits. */
+    struct h2_reply *third = h2_request(&h2, "GET", "/a");
     h2_push(&h2);
     sleep_ms(100);
     assert_int_equal(server_stats(host.server).requests, 2);
-    respond(&host, host.kept.items[0], 200, STR("nobody"));
+    respond(&host, host.kept.items[0], 200, STR("dropped"));
     h2_wait(&h2, third);
     assert_int_equal(third->status, 200);
-    respond(&host, host.kept.items[0], 200, STR("nobody again"));
-    respond(&host, host.kept.items[1], 200, STR("nobody"));
-    struct h2_reply *last = h2_ask(&h2, "GET", "/later");
+    respond(&host, host.kept.items[0], 200, STR("dropped again"));
+    respond(&host, host.kept.items[1], 200, STR("dropped"));
+    struct h2_reply *last = h2_request(&h2, "GET", "/later");
     h2_wait(&h2, last);
     assert_string_equal(last->body.text, "later");
     h2_close(&h2);
@@ -258,22 +265,22 @@ static void test_reset(void **state _unused_)
 struct awaited {
     struct server *server;
     uint64_t id;
-    atomic_int verdict; /* 0: not asked yet */
+    atomic_int result; /* 0: not known yet */
 };
 
-static void ask_awaited(void *context)
+static void check_awaited(void *context)
 {
     struct awaited *awaited = context;
-    atomic_store(&awaited->verdict, server_is_awaited(awaited->server, awaited->id) ? 1 : 2);
+    atomic_store(&awaited->result, server_is_awaited(awaited->server, awaited->id) ? 1 : 2);
 }
 
 static bool is_awaited(struct host *host, uint64_t id)
 {
     struct awaited awaited = { .server = host->server, .id = id };
-    loop_run(server_loop(host->server), ask_awaited, &awaited);
-    while (!atomic_load(&awaited.verdict))
+    loop_run(server_loop(host->server), check_awaited, &awaited);
+    while (!atomic_load(&awaited.result))
         sleep_ms(1);
-    return atomic_load(&awaited.verdict) == 1;
+    return atomic_load(&awaited.result) == 1;
 }
 
 static void test_awaited(void **state _unused_)
@@ -282,20 +289,20 @@ static void test_awaited(void **state _unused_)
     start(&host, (struct server_limits){ 0 });
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
-    struct h2_reply *kept = h2_ask(&h2, "GET", "/keep");
+    struct h2_reply *kept = h2_request(&h2, "GET", "/keep");
     h2_push(&h2);
     wait_for_kept(&host, 1);
     assert_true(is_awaited(&host, host.kept.items[0]));
     assert_false(is_awaited(&host, host.kept.items[0] + (UINT64_C(1) << 16)));
     nghttp2_submit_rst_stream(h2.session, NGHTTP2_FLAG_NONE, kept->id, NGHTTP2_CANCEL);
-    struct h2_reply *after = h2_ask(&h2, "GET", "/a");
+    struct h2_reply *after = h2_request(&h2, "GET", "/a");
     h2_wait(&h2, after);
     assert_false(is_awaited(&host, host.kept.items[0]));
     h2_close(&h2);
     host_stop(&host);
 }
 
-/* Who takes their time over a stream loses it, and nothing else. */
+/* A slow stream is reset, and nothing else. */
 static void test_slow_streams(void **state _unused_)
 {
     struct host host;
@@ -303,24 +310,24 @@ static void test_slow_streams(void **state _unused_)
     struct h2 h2;
     h2_open(&h2, server_port(host.server), NULL);
     struct h2_reply *body = h2_send(&h2, (const char *[]){ PUT, NULL, NULL }, "abc", true);
-    struct h2_reply *kept = h2_ask(&h2, "GET", "/keep");
+    struct h2_reply *kept = h2_request(&h2, "GET", "/keep");
     h2_wait(&h2, body);
     assert_int_equal(body->code, NGHTTP2_CANCEL);
     h2_wait(&h2, kept);
     assert_int_equal(kept->status, 504);
-    struct h2_reply *reply = h2_ask(&h2, "GET", "/a");
+    struct h2_reply *reply = h2_request(&h2, "GET", "/a");
     h2_wait(&h2, reply);
     assert_int_equal(reply->status, 200);
-    /* Too late: nothing happens. */
+    /* A late response is dropped. */
     respond(&host, host.kept.items[0], 200, STR("late"));
-    reply = h2_ask(&h2, "GET", "/b");
+    reply = h2_request(&h2, "GET", "/b");
     h2_wait(&h2, reply);
     assert_int_equal(reply->status, 200);
     h2_close(&h2);
     host_stop(&host);
 }
 
-/* Who says nothing is told goodbye; who stops in the middle of a word is not. */
+/* An idle connection gets a GOAWAY; one that stops inside a frame does not. */
 static bool check_slow_connections(int64_t ms)
 {
     struct host host;
@@ -328,7 +335,7 @@ static bool check_slow_connections(int64_t ms)
     static const struct {
         const char *said;
         size_t len;
-        bool goodbye;
+        bool goaway;
     } halves[] = {
         { "", 0, false },
         { H2_MAGIC, 10, false },
@@ -338,11 +345,11 @@ static bool check_slow_connections(int64_t ms)
         { H2_MAGIC "\0\0\0\4\0\0\0\0\0\0\0\1\1\1\0\0\0\1\x82", 24 + 9 + 10, false }, /* no CONTINUATION */
         { H2_MAGIC "\0\0\0\4\0\0\0\0\0\0\0\x8\6\0\0\0", 24 + 9 + 7, true },          /* half a PING */
     };
-    static const char goodbye[] = "\0\0\x8\x7\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    bool as_said = true;
+    static const char goaway[] = "\0\0\x8\x7\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    bool as_expected = true;
     for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
         struct raw raw = raw_connect(server_port(host.server));
-        /* On a busy machine the one who is too slow may be we. */
+        /* On a busy machine the test itself may be too slow. */
         while (!raw_tls(&raw, &(struct raw_tls){ .alpn = "\x02h2" })) {
             raw_close(&raw);
             raw = raw_connect(server_port(host.server));
@@ -350,15 +357,15 @@ static bool check_slow_connections(int64_t ms)
         raw_send_bytes(&raw, halves[i].said, halves[i].len);
         raw_read_all(&raw);
         size_t len = raw.unread.len;
-        bool said = len >= 17 && memcmp(raw.unread.text + len - 17, goodbye, 17) == 0;
-        if (said != halves[i].goodbye)
+        bool said = len >= 17 && memcmp(raw.unread.text + len - 17, goaway, 17) == 0;
+        if (said != halves[i].goaway)
             print_message("half %zu: %zu bytes\n", i, len);
-        as_said &= said == halves[i].goodbye;
+        as_expected &= said == halves[i].goaway;
         raw_close(&raw);
     }
     wait_for_connections(&host, 0);
     host_stop(&host);
-    return as_said;
+    return as_expected;
 }
 
 static void test_slow_connections(void **state _unused_)
@@ -366,7 +373,7 @@ static void test_slow_connections(void **state _unused_)
     assert_at_some_pace(check_slow_connections, 300);
 }
 
-/* A client that asks for much and takes nothing of it: what waits for it stays small. */
+/* A client that requests much and reads nothing: the buffered responses stay small. */
 static void test_unread(void **state _unused_)
 {
     struct host host;
@@ -375,7 +382,7 @@ static void test_unread(void **state _unused_)
     const uint32_t window = 10;
     h2_open(&h2, server_port(host.server), &window);
     for (int i = 0; i < 100; i++)
-        h2_ask(&h2, "GET", "/big");
+        h2_request(&h2, "GET", "/big");
     h2_push(&h2);
     size_t most = 0;
     for (int64_t until = now_ms() + PATIENCE_MS, i = 0; i < 30 && now_ms() < until; i += most > 0) {
@@ -396,7 +403,7 @@ static void test_unread(void **state _unused_)
     host_stop(&host);
 }
 
-/* Requests that are not whole are bounded together: some are refused, and the client may send them again. */
+/* Incomplete requests share one limit: some are refused, and the client may retry them. */
 static void test_held(void **state _unused_)
 {
     struct host host;
@@ -416,7 +423,7 @@ static void test_held(void **state _unused_)
         }
     }
     assert_false(h2.ended);
-    struct h2_reply *reply = h2_ask(&h2, "GET", "/a");
+    struct h2_reply *reply = h2_request(&h2, "GET", "/a");
     h2_wait(&h2, reply);
     assert_int_equal(reply->status, 200);
     h2_close(&h2);
@@ -426,7 +433,7 @@ static void test_held(void **state _unused_)
 static const struct flood {
     const char *name;
     uint8_t type, flags;
-    bool rises; /* each on a stream of its own */
+    bool rises; /* each on its own stream */
     const char *payload;
     size_t len;
     uint32_t code;
@@ -441,7 +448,7 @@ static const struct flood {
       NGHTTP2_ENHANCE_YOUR_CALM },
 };
 
-/* Frames without an end, read or not: the connection ends, and says why. */
+/* Endless frames, whether the client reads or not: the connection ends with a GOAWAY. */
 static void check_flood(struct host *host, const struct flood *flood, const struct strbuf *before,
                         const char *with, uint32_t code)
 {
@@ -461,10 +468,10 @@ static void check_flood(struct host *host, const struct flood *flood, const stru
         if (i % 100 == 99) {
             open = raw_send_bytes(&raw, out.text, out.len);
             strbuf_clear(&out);
-            /* Nothing is read, so the server cannot send all that it has to say either. */
+            /* The client reads nothing, so the server cannot send everything either. */
         }
     }
-    /* The last word is in what the server could send. */
+    /* The GOAWAY is in what the server could send. */
     raw_read_all(&raw);
     const char *end = raw.unread.text + raw.unread.len;
     if (raw.unread.len < 17 || end[-17 + 3] != NGHTTP2_GOAWAY || (uint32_t)(uint8_t)end[-1] != code)
@@ -488,7 +495,7 @@ static void test_floods(void **state _unused_)
     check_flood(&host, &(struct flood){ "continuations", NGHTTP2_CONTINUATION, 0, false, "", 0, 0 }, &before,
                 NULL, NGHTTP2_ENHANCE_YOUR_CALM);
     strbuf_release(&before);
-    /* Asked and taken back, at once. */
+    /* Requests that are reset at once. */
     check_flood(&host, &(struct flood){ "resets", NGHTTP2_RST_STREAM, 0, true, "\0\0\0\x8", 4, 0 }, NULL,
                 H2_GET_KEEP, NGHTTP2_ENHANCE_YOUR_CALM);
     assert_true(host_kept(&host) <= 300);
@@ -496,7 +503,7 @@ static void test_floods(void **state _unused_)
     host_stop(&host);
 }
 
-/* Each breaks the protocol in its own way; the connection ends with a code that says how. */
+/* Each case violates the protocol; the connection ends with the matching error code. */
 static void test_broken(void **state _unused_)
 {
     static const struct {
@@ -532,7 +539,7 @@ static void test_broken(void **state _unused_)
         h2_frame(&out, cases[i].type, cases[i].flags, cases[i].stream, cases[i].payload, cases[i].len);
         assert_true(raw_send_bytes(&raw, out.text, out.len));
         raw_read_all(&raw);
-        /* The last frame that came. */
+        /* The last frame received. */
         const char *at = raw.unread.text, *last = NULL;
         for (size_t left = raw.unread.len; left >= 9;) {
             size_t len =
@@ -552,7 +559,7 @@ static void test_broken(void **state _unused_)
     host_stop(&host);
 }
 
-/* Bytes without any meaning, and frames with a few bytes changed. */
+/* Random bytes, and frames with a few bytes changed. */
 static void test_random_bytes(void **state _unused_)
 {
     struct rng rng = test_rng();
@@ -591,7 +598,7 @@ static void test_drain(void **state _unused_)
     struct h2 idle, busy;
     h2_open(&idle, server_port(host.server), NULL);
     h2_open(&busy, server_port(host.server), NULL);
-    struct h2_reply *first = h2_ask(&idle, "GET", "/a"), *last = h2_ask(&busy, "GET", "/end");
+    struct h2_reply *first = h2_request(&idle, "GET", "/a"), *last = h2_request(&busy, "GET", "/end");
     h2_wait(&idle, first);
     h2_push(&busy);
     while (server_stats(host.server).requests < 2)
@@ -610,27 +617,27 @@ static void test_drain(void **state _unused_)
     host_stop(&host);
 }
 
-/* All places are taken: those with a request stay. */
+/* All connections are in use: those with a request stay. */
 static void test_full(void **state _unused_)
 {
     struct host host;
     start(&host, (struct server_limits){ .connections_max = 10 });
-    struct h2 busy, crowd[30];
+    struct h2 busy, clients[30];
     h2_open(&busy, server_port(host.server), NULL);
-    struct h2_reply *kept = h2_ask(&busy, "GET", "/keep");
+    struct h2_reply *kept = h2_request(&busy, "GET", "/keep");
     h2_push(&busy);
     wait_for_kept(&host, 1);
-    for (size_t i = 0; i < ARRAY_SIZE(crowd); i++) {
-        h2_open(&crowd[i], server_port(host.server), NULL);
-        h2_wait(&crowd[i], h2_ask(&crowd[i], "GET", "/a"));
-        assert_int_equal(crowd[i].replies.items[0]->status, 200);
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++) {
+        h2_open(&clients[i], server_port(host.server), NULL);
+        h2_wait(&clients[i], h2_request(&clients[i], "GET", "/a"));
+        assert_int_equal(clients[i].replies.items[0]->status, 200);
     }
     assert_true(server_stats(host.server).connections <= 10);
     respond(&host, host.kept.items[0], 200, STR("still here"));
     h2_wait(&busy, kept);
     assert_string_equal(kept->body.text, "still here");
-    for (size_t i = 0; i < ARRAY_SIZE(crowd); i++)
-        h2_close(&crowd[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+        h2_close(&clients[i]);
     h2_close(&busy);
     host_stop(&host);
 }
@@ -638,8 +645,8 @@ static void test_full(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchanges),
-        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_concurrent_streams),
         cmocka_unit_test(test_default_streams),
         cmocka_unit_test(test_reset),
         cmocka_unit_test(test_awaited),

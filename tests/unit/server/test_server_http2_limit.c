@@ -1,11 +1,11 @@
-/* test_server_http2_limit.c: more streams than a client may have: each of them is refused, and nothing else. */
+/* More streams than the limit: each of them is refused, and nothing else. */
 #include "unit/server/server_host.h"
 
 #include "unit/server/http2_client.h"
 
 enum { STREAMS_MAX = 3, FRAME_HEAD_BYTES = 9, LATE = 2 * STREAMS_MAX + 1 };
 
-/* A frame of the server, and the number at the beginning of its payload. */
+/* A frame from the server, and the number at the beginning of its payload. */
 struct frame {
     uint8_t type, flags;
     uint32_t stream, number;
@@ -75,7 +75,7 @@ static void assert_refused(struct raw *raw, uint32_t stream, uint32_t code)
     assert_int_equal(frame.number, code);
 }
 
-/* The code says whether the client could know: whoever could not may simply ask again. */
+/* The code depends on whether the client knew the limit: if not, it may retry. */
 static void test_too_many(void **state _unused_)
 {
     static const struct {
@@ -105,7 +105,7 @@ static void test_too_many(void **state _unused_)
         assert_refused(&raw, LATE, cases[i].code);
         assert_refused(&raw, LATE + 2, cases[i].code);
         wait_for_kept(&host, kept + STREAMS_MAX);
-        /* One has its answer, so that there is room for one, and no more. */
+        /* One has its response, so that exactly one more is accepted. */
         respond(&host, host.kept.items[kept + 1], 200, STR(""));
         struct frame answer = next_of_stream(&raw);
         assert_int_equal(answer.type, NGHTTP2_HEADERS);
@@ -124,8 +124,8 @@ static void test_too_many(void **state _unused_)
     host_stop(&host);
 }
 
-/* Streams that the client has reset make room, also while the host still works on them. */
-static void test_room(void **state _unused_)
+/* Streams that the client has reset no longer count, even while the host still works on them. */
+static void test_reset_streams_do_not_count(void **state _unused_)
 {
     struct host host;
     struct raw raw;
@@ -142,9 +142,9 @@ static void test_room(void **state _unused_)
     for (uint32_t stream = LATE; stream < 2 * LATE; stream += 2)
         put_request(&out, stream, true);
     send_all(&raw, &out);
-    /* LATE and the two after it are there; the next one is too many. */
+    /* LATE and the two after it are open; the next one exceeds the limit. */
     assert_refused(&raw, LATE + 2 * STREAMS_MAX, NGHTTP2_PROTOCOL_ERROR);
-    respond(&host, host.kept.items[0], 200, STR("nobody"));
+    respond(&host, host.kept.items[0], 200, STR("dropped"));
     wait_for_kept(&host, STREAMS_MAX + 1);
     respond(&host, host.kept.items[STREAMS_MAX], 200, STR(""));
     assert_int_equal(next_of_stream(&raw).stream, LATE);
@@ -155,7 +155,8 @@ static void test_room(void **state _unused_)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_too_many), cmocka_unit_test(test_room) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_too_many),
+                                        cmocka_unit_test(test_reset_streams_do_not_count) };
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

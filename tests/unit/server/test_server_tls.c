@@ -1,5 +1,5 @@
-/* test_server_tls.c: the server's handshakes: certificates made, given, replaced and chosen by name; versions,
- * ciphers and curves; clients' certificates; and those who speak something else. */
+/* The server's TLS handshakes: certificates generated, given, replaced and chosen by name; versions, ciphers and
+ * curves; client certificates; and clients without TLS. */
 #include "unit/server/server_host.h"
 
 #include "base/tls_names.h"
@@ -15,7 +15,7 @@ static struct server_tls_options tls_files(const char *name, char cert[512], cha
         struct server_tls_options){ .cert_file = cert, .key_file = key, .request_client_certificate = true };
 }
 
-static struct reply_text ask_tls(struct host *host, const struct raw_tls *how)
+static struct reply_text get_over_tls(struct host *host, const struct raw_tls *how)
 {
     struct raw raw = raw_connect(server_port(host->server));
     struct reply_text reply = { 0 };
@@ -52,7 +52,7 @@ static void test_tls(void **state _unused_)
         { { .server_name = "named.test" }, plain },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct reply_text reply = ask_tls(&host, &cases[i].how);
+        struct reply_text reply = get_over_tls(&host, &cases[i].how);
         if (cases[i].want ? reply.status != 200 || strcmp(reply.body.text, cases[i].want) != 0
                           : reply.status != 0)
             fail_msg("case %zu: %d %s", i, reply.status, reply.body.text);
@@ -61,7 +61,7 @@ static void test_tls(void **state _unused_)
     host_stop(&host);
 }
 
-/* What both sides agree to speak; the server's order decides. */
+/* ALPN: the server's order decides. */
 static void test_protocols(void **state _unused_)
 {
     static const struct {
@@ -99,7 +99,7 @@ static void test_protocols(void **state _unused_)
     }
 }
 
-/* HTTP/2 over a TLS that RFC 9113 forbids for it ends with a word: GOAWAY, INADEQUATE_SECURITY. */
+/* HTTP/2 over TLS that RFC 9113 forbids ends with a GOAWAY, INADEQUATE_SECURITY. */
 static void test_inadequate(void **state _unused_)
 {
     static const struct {
@@ -138,7 +138,7 @@ static void test_tls_hostile(void **state _unused_)
     struct host host;
     char cert[512], key[512];
     struct server_tls_options tls = tls_files("server", cert, key);
-    /* Plain HTTP, to a port that speaks TLS. */
+    /* Plain HTTP to a TLS port. */
     host_start(&host, (struct server_options){ .tls = &tls });
     struct raw raw = raw_connect(server_port(host.server));
     raw_send(&raw, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -166,9 +166,9 @@ static void test_tls_hostile(void **state _unused_)
     assert_true(server_stats(host.server).handshakes_failed > 50);
     for (int status = 0; status != 200;) {
         int64_t begin = now_ms();
-        struct reply_text reply = ask_tls(&host, NULL);
+        struct reply_text reply = get_over_tls(&host, NULL);
         status = reply.status;
-        assert_true(status == 200 || now_ms() - begin >= 300); /* or this machine is too slow for it */
+        assert_true(status == 200 || now_ms() - begin >= 300); /* or the machine is too slow */
         reply_text_release(&reply);
     }
     host_stop(&host);
@@ -202,7 +202,7 @@ static void test_tls_pipelining(void **state _unused_)
     host_stop(&host);
 }
 
-/* The common name of the certificate that the server shows. */
+/* The common name of the server's certificate. */
 static void shown_name(struct host *host, const char *server_name, char name[128])
 {
     struct raw raw = raw_connect(server_port(host->server));
@@ -221,7 +221,7 @@ static void copy_file(const char *from, const char *to)
     assert_non_null(in);
     size_t len = fread(text, 1, sizeof(text), in);
     fclose(in);
-    /* There whole or not at all: somebody looks at it all the time. */
+    /* Replaced atomically: the server reads it at any time. */
     char new[600];
     snprintf(new, sizeof(new), "%s.new", to);
     FILE *out = fopen(new, "w");
@@ -246,11 +246,11 @@ static void test_certificate_reload(void **state _unused_)
     struct raw before = raw_connect(server_port(host.server));
     assert_true(raw_tls(&before, NULL));
 
-    /* A new certificate with the old key: a problem, once, and nothing changes. */
+    /* A new certificate with the old key: one problem is reported, and nothing changes. */
     copy_file(in_folder(dir, "named.crt", from_cert), cert);
     while (!atomic_load(&host.problems))
         sleep_ms(10);
-    sleep_ms(200); /* so that there could be another one */
+    sleep_ms(200); /* time for another report */
     shown_name(&host, NULL, name);
     assert_string_equal(name, "server");
     assert_int_equal(atomic_load(&host.problems), 1);
@@ -261,7 +261,7 @@ static void test_certificate_reload(void **state _unused_)
         sleep_ms(10);
     shown_name(&host, NULL, name);
     assert_string_equal(name, "named");
-    /* A connection of before goes on. */
+    /* An existing connection continues. */
     raw_send(&before, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
     struct reply_text reply = raw_reply(&before, "GET");
     assert_int_equal(reply.status, 200);
@@ -284,14 +284,14 @@ static void test_sni(void **state _unused_)
     struct host host;
     host_start(&host, (struct server_options){ .tls = &tls });
     static const struct {
-        const char *asked, *shown;
+        const char *server_name, *shown;
     } cases[] = {
         { NULL, "server" },          { "elsewhere.net", "server" }, { "named.test", "named" },
         { "NAMED.test", "named" },   { "a.example.com", "bob" },    { "a.b.example.com", "server" },
         { "example.com", "server" }, { "exact.org", "bob" },        { "x.exact.org", "server" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        shown_name(&host, cases[i].asked, name);
+        shown_name(&host, cases[i].server_name, name);
         assert_string_equal(name, cases[i].shown);
     }
     host_stop(&host);
@@ -306,7 +306,7 @@ static void test_self_signed(void **state _unused_)
     assert_memory_equal(name, "localhost@", 10);
     host_stop(&host);
 
-    /* With a folder: written once, found again. */
+    /* With a directory: written once, then reused. */
     in_folder(dir, "made", cert_dir);
     struct server_tls_options tls = { .cert_dir = cert_dir,
                                       .pair_name = "kube-scheduler",
@@ -322,7 +322,7 @@ static void test_self_signed(void **state _unused_)
     snprintf(path, sizeof(path), "%s/made/kube-scheduler.key", dir);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    /* One of the two alone is a mistake that nobody should paper over. */
+    /* A certificate without its key, or the opposite, is an error. */
     unlink(path);
     struct server *server;
     struct error err;
@@ -350,8 +350,8 @@ static void test_tls_settings(void **state _unused_)
         const int32_t *curves;
         size_t curve_count;
         bool http1_only;
-        const char *problem;       /* NULL: it starts */
-        int max_version, answered; /* by a client up to that version; 0: without a limit */
+        const char *problem;       /* NULL: the server starts */
+        int max_version, answered; /* by a client up to that version; 0: no limit */
         const char *client_ciphers;
     } cases[] = {
         { .min_version = "VersionTLS99", .problem = "unknown tls version \"VersionTLS99\"" },
@@ -395,7 +395,7 @@ static void test_tls_settings(void **state _unused_)
         struct host host;
         host_start(&host, (struct server_options){ .tls = &tls });
         struct raw_tls how = { .max_version = cases[i].max_version, .ciphers = cases[i].client_ciphers };
-        struct reply_text reply = ask_tls(&host, &how);
+        struct reply_text reply = get_over_tls(&host, &how);
         if (reply.status != cases[i].answered)
             fail_msg("case %zu: %d", i, reply.status);
         reply_text_release(&reply);
@@ -405,7 +405,7 @@ static void test_tls_settings(void **state _unused_)
     assert_false(tls_suite_find(STR("TLS_AES_128_GCM_SHA256"))->insecure);
 }
 
-struct verdict {
+struct verification {
     struct ca_pool *pool;
     struct error err;
     int r;
@@ -414,17 +414,17 @@ struct verdict {
 
 static void verify_request(void *user, struct server_request *request)
 {
-    struct verdict *verdict = user;
-    verdict->r = request->peer ? peer_verify(request->peer, verdict->pool, &verdict->err) : 1;
-    server_respond(verdict->server, request->id, &(struct server_response){ .status = 200 });
+    struct verification *verification = user;
+    verification->r = request->peer ? peer_verify(request->peer, verification->pool, &verification->err) : 1;
+    server_respond(verification->server, request->id, &(struct server_response){ .status = 200 });
     server_request_free(request);
 }
 
 static void test_verify(void **state _unused_)
 {
     static const struct {
-        const char *ca, *who;
-        bool believed;
+        const char *ca, *client;
+        bool is_trusted;
     } cases[] = { { "ca", "client", true }, { "other-ca", "client", false }, { "ca", "bob", true } };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         char path[512], text[8192], cert[512], key[512], server_cert[512], server_key[512];
@@ -432,29 +432,29 @@ static void test_verify(void **state _unused_)
         FILE *file = fopen(path, "r");
         size_t len = fread(text, 1, sizeof(text), file);
         fclose(file);
-        struct verdict verdict = { .r = 1 };
+        struct verification verification = { .r = 1 };
         struct error err;
-        assert_int_equal(ca_pool_new((struct str){ text, (uint32_t)len }, &verdict.pool, &err), 0);
+        assert_int_equal(ca_pool_new((struct str){ text, (uint32_t)len }, &verification.pool, &err), 0);
         struct server_tls_options tls = tls_files("server", server_cert, server_key);
         struct server_options options = {
-            .address = "127.0.0.1", .tls = &tls, .on_request = verify_request, .user = &verdict
+            .address = "127.0.0.1", .tls = &tls, .on_request = verify_request, .user = &verification
         };
-        assert_int_equal(server_new(&options, &verdict.server, &err), 0);
-        assert_int_equal(server_start(verdict.server, &err), 0);
-        struct raw raw = raw_connect(server_port(verdict.server));
-        snprintf(cert, sizeof(cert), "%s/%s.crt", dir, cases[i].who);
-        snprintf(key, sizeof(key), "%s/%s.key", dir, cases[i].who);
+        assert_int_equal(server_new(&options, &verification.server, &err), 0);
+        assert_int_equal(server_start(verification.server, &err), 0);
+        struct raw raw = raw_connect(server_port(verification.server));
+        snprintf(cert, sizeof(cert), "%s/%s.crt", dir, cases[i].client);
+        snprintf(key, sizeof(key), "%s/%s.key", dir, cases[i].client);
         assert_true(raw_tls(&raw, &(struct raw_tls){ .cert = cert, .key = key }));
         raw_send(&raw, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         struct reply_text reply = raw_reply(&raw, "GET");
         assert_int_equal(reply.status, 200);
         reply_text_release(&reply);
         raw_close(&raw);
-        server_free(verdict.server);
-        assert_int_equal(verdict.r, cases[i].believed ? 0 : -EACCES);
-        if (!cases[i].believed)
-            assert_memory_equal(verdict.err.text, "verifying certificate SN=", 25);
-        ca_pool_free(verdict.pool);
+        server_free(verification.server);
+        assert_int_equal(verification.r, cases[i].is_trusted ? 0 : -EACCES);
+        if (!cases[i].is_trusted)
+            assert_memory_equal(verification.err.text, "verifying certificate SN=", 25);
+        ca_pool_free(verification.pool);
     }
     struct ca_pool *pool;
     struct error err;
@@ -463,7 +463,7 @@ static void test_verify(void **state _unused_)
 
 static int setup(void **state _unused_)
 {
-    signal(SIGPIPE, SIG_IGN); /* libssl's writes of the clients of the tests */
+    signal(SIGPIPE, SIG_IGN); /* for writes of the test clients through libssl */
     folder_make(dir);
     certs_make(dir);
     return 0;
