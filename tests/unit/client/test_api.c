@@ -1,4 +1,4 @@
-/* Requests to the API server carry what they must, wait as they must, are fenced, and are answered once each,
+/* Requests to the API server: headers and bodies, rate limits, fencing by the lease, and exactly one answer each,
  * whatever happens to them. */
 #include "support/pace.h"
 #include "unit/net/harness.h"
@@ -13,7 +13,7 @@ static char dir[64], ca[512], crt[512], key[512], program[512];
 static struct server server;
 static char server_url[64];
 static atomic_bool writes_allowed;
-static atomic_int allowed_checks = INT32_MAX; /* so many times, and not again */
+static atomic_int allowed_checks = INT32_MAX; /* number of times that a write is allowed */
 
 static int setup(void **state _unused_)
 {
@@ -151,7 +151,7 @@ static void test_fence(void **state _unused_)
             assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
         reply_release(&reply);
     }
-    /* Asked again when the connection is there. */
+    /* Checked again when the connection is established. */
     api_drop_connections(api);
     atomic_store(&writes_allowed, true);
     write.fenced = true;
@@ -170,7 +170,7 @@ static void test_fence(void **state _unused_)
     api_free(api);
 }
 
-/* The moment of leaving decides, not that of asking. False: it left before it was forbidden to. */
+/* The lease is checked when the request is sent, not when it is queued. False: it was sent before the lease ended. */
 static bool check_late_fence(int64_t ms)
 {
     struct kube_access access = access_with((struct kube_user){ 0 });
@@ -212,11 +212,11 @@ static void test_rate(void **state _unused_)
         reply_wait(&replies[i]);
         reply_release(&replies[i]);
     }
-    /* Two at once, three more at 20 per second. */
+    /* Two at once, then three more at 20 per second. */
     assert_true(monotonic_ns() - start_ns >= 140 * INT64_C(1000000));
     api_free(api);
 
-    /* Who is not limited overtakes one that waits for minutes. */
+    /* An unlimited request overtakes one that waits for minutes. */
     api = api_of(&access, 0.01, 1);
     for (size_t i = 0; i < 2; i++)
         send_api(api, (struct api_request){ .path = STR("/hello") }, &replies[i]);
@@ -230,7 +230,7 @@ static void test_rate(void **state _unused_)
         reply_release(&replies[i]);
 }
 
-/* A program that prints the token tN, N being the number of its run, after a pause; "fails" from a run on. */
+/* A program that prints the token tN, N being the number of its run, after a pause. */
 static struct kube_exec token_program(const char *before)
 {
     FILE *file = fopen(program, "w");
@@ -249,10 +249,10 @@ static struct kube_exec token_program(const char *before)
                                .interactive = EXEC_INTERACTIVE_NEVER };
 }
 
-/* A program is not asked more often than that. */
+/* A program does not run more often than that. */
 enum { PROGRAM_MS = 1000 };
 
-/* False: so slow that a program may be asked again. */
+/* False: so slow that the program may run again. */
 static bool check_another_credential_after_401(int64_t ms)
 {
     struct kube_exec exec = token_program("");
@@ -274,7 +274,7 @@ static bool check_another_credential_after_401(int64_t ms)
     assert_answer(&reply, 200, "welcome");
     assert_int_equal(reply.starts, 1);
     reply_release(&reply);
-    /* Just asked: the same again would not help, so the answer is the answer. */
+    /* The credential is new: another run would not help, so the 401 is the answer. */
     send_api(api, (struct api_request){ .path = str_from(path), .stream = true }, &reply);
     reply_wait(&reply);
     bool in_time = monotonic_ns() - before_ns < PROGRAM_MS * INT64_C(1000000);
@@ -282,7 +282,7 @@ static bool check_another_credential_after_401(int64_t ms)
     assert_true(!in_time || reply.starts == 1);
     assert_int_equal(reply.done, 1);
     reply_release(&reply);
-    /* Another one is as bad: once is enough. */
+    /* The next credential is rejected as well: one retry is enough. */
     sleep_ms(PROGRAM_MS + 100);
     send_api(api, (struct api_request){ .path = str_from(path) }, &reply);
     reply_wait(&reply);
@@ -352,11 +352,11 @@ static void test_end_answers_everything(void **state _unused_)
     struct kube_access with_program = access_with((struct kube_user){ .exec = &exec });
     struct kube_access plain = access_with((struct kube_user){ 0 });
     enum { REQUESTS = 20 };
-    struct reply waiting[REQUESTS], under_way[REQUESTS];
+    struct reply waiting[REQUESTS], in_flight[REQUESTS];
     struct api *a = api_of(&with_program, -1, 0), *b = api_of(&plain, 5, 1);
     for (size_t i = 0; i < REQUESTS; i++) {
         send_api(a, (struct api_request){ .path = STR("/hello") }, &waiting[i]);
-        send_api(b, (struct api_request){ .path = STR("/stall"), .unlimited = i % 2 }, &under_way[i]);
+        send_api(b, (struct api_request){ .path = STR("/stall"), .unlimited = i % 2 }, &in_flight[i]);
     }
     sleep_ms(50);
     api_free(a);
@@ -364,13 +364,13 @@ static void test_end_answers_everything(void **state _unused_)
     for (size_t i = 0; i < REQUESTS; i++) {
         assert_int_equal(waiting[i].done, 1);
         assert_failure(&waiting[i], HTTP_UNSENT, waiting[i].response.failure);
-        assert_int_equal(under_way[i].done, 1);
+        assert_int_equal(in_flight[i].done, 1);
         reply_release(&waiting[i]);
-        reply_release(&under_way[i]);
+        reply_release(&in_flight[i]);
     }
 }
 
-static void test_refused_requests(void **state _unused_)
+static void test_rejected_requests(void **state _unused_)
 {
     struct kube_access access = access_with((struct kube_user){ 0 });
     struct api *api = api_of(&access, -1, 0), *stuck = api_of(&access, 1, -1);
@@ -383,7 +383,7 @@ static void test_refused_requests(void **state _unused_)
     assert_int_equal(api_send(api, &request, NULL, &err), -EINVAL);
     request.callbacks = &reply_callbacks;
     assert_int_equal(api_send(stuck, &request, NULL, &err), -EINVAL);
-    /* What only net/http refuses is answered, on its thread. */
+    /* A request that only http/ rejects is answered on its thread. */
     send_api(api, (struct api_request){ .path = STR("/hello"), .accept = "a\nb" }, &reply);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CONNECT);
@@ -396,7 +396,7 @@ static void test_refused_requests(void **state _unused_)
     assert_int_equal(api_new(&options, &api, &err), -EINVAL);
 }
 
-static void test_server_away(void **state _unused_)
+static void test_server_unreachable(void **state _unused_)
 {
     char url[64];
     int fd;
@@ -477,7 +477,7 @@ static void test_many_threads(void **state _unused_)
         pthread_create(&threads[i], NULL, send_many, &counted);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    api_free(counted.api); /* in the middle of it */
+    api_free(counted.api); /* while requests are in flight */
     assert_int_equal(atomic_load(&counted.done), THREADS * EACH);
 }
 
@@ -494,8 +494,8 @@ int main(void)
         cmocka_unit_test(test_no_credential),
         cmocka_unit_test(test_cancelled_while_waiting_for_a_credential),
         cmocka_unit_test(test_end_answers_everything),
-        cmocka_unit_test(test_refused_requests),
-        cmocka_unit_test(test_server_away),
+        cmocka_unit_test(test_rejected_requests),
+        cmocka_unit_test(test_server_unreachable),
         cmocka_unit_test(test_warnings_once_each),
         cmocka_unit_test(test_many_threads),
     };

@@ -1,5 +1,5 @@
-/* test_credentials.c: tokens, certificates and credential programs, as a server sees them; what changes
- * meanwhile is noticed, what breaks meanwhile leaves the old in use. */
+/* Tokens, certificates and credential programs, as a server sees them. Changes of files are noticed; errors leave the
+ * old credential in use. */
 #include "support/pace.h"
 #include "unit/net/harness.h"
 
@@ -16,11 +16,11 @@ static char problems[4096];
 static pthread_mutex_t problems_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int new_identities;
 
-static void on_problem(void *user _unused_, const char *sentence)
+static void on_problem(void *user _unused_, const char *message)
 {
     pthread_mutex_lock(&problems_lock);
     size_t len = strlen(problems);
-    snprintf(problems + len, sizeof(problems) - len, "%s\n", sentence);
+    snprintf(problems + len, sizeof(problems) - len, "%s\n", message);
     pthread_mutex_unlock(&problems_lock);
 }
 
@@ -63,7 +63,7 @@ static int each(void **state _unused_)
 static void write_text(const char *name, const char *text)
 {
     char path[512], temporary[512];
-    /* Replaced as kubelet does: the file is always whole. */
+    /* Replaced as kubelet does: the file is always complete. */
     FILE *file = fopen(in_dir(dir, "temporary", temporary), "w");
     assert_non_null(file);
     fputs(text, file);
@@ -98,7 +98,7 @@ static struct credentials *make(const struct kube_access *access, struct credent
     return credentials;
 }
 
-/* What credentials_get() gave, waited for. */
+/* The result of credentials_get(), and a condition to wait for it. */
 struct got {
     struct completion done;
     int calls;
@@ -151,7 +151,7 @@ static const char *header(const struct got *got, const char *name)
 
 enum { NEVER_MS = 3600 * 1000 };
 
-/* Asks until it gets this, or somebody has heard of that problem. */
+/* Repeats until the header is `want`, or this problem was reported. */
 static void wait_for(struct credentials *credentials, const char *want, const char *problem)
 {
     for (bool found = false; !found; sleep_ms(1)) {
@@ -226,7 +226,7 @@ static void test_impersonation(void **state _unused_)
     credentials_free(credentials);
 }
 
-static void test_token_file_is_read_again(void **state _unused_)
+static void test_token_file_is_reread(void **state _unused_)
 {
     char path[512];
     write_text("token", "first\n");
@@ -238,7 +238,7 @@ static void test_token_file_is_read_again(void **state _unused_)
     wait_for(credentials, "Bearer second", NULL);
     assert_authorization(patient, "Bearer first"); /* not yet */
     credentials_free(patient);
-    /* Gone, or empty: the old one stays, and somebody hears of it. */
+    /* Deleted or empty: the old token stays, and a problem is reported. */
     unlink(path);
     wait_for(credentials, NULL, "token: No such file");
     assert_authorization(credentials, "Bearer second");
@@ -255,7 +255,7 @@ static void test_token_file_is_read_again(void **state _unused_)
     credentials_free(credentials);
 }
 
-static void test_refused_token_file_is_read_soon(void **state _unused_)
+static void test_rejected_token_file_is_reread_soon(void **state _unused_)
 {
     char path[512];
     write_text("token", "first");
@@ -266,12 +266,12 @@ static void test_refused_token_file_is_read_soon(void **state _unused_)
     write_text("token", "second");
     credentials_refused(credentials, got.credential);
     wait_for(credentials, "Bearer second", NULL);
-    credentials_refused(credentials, got.credential); /* of an old one: nothing happens */
+    credentials_refused(credentials, got.credential); /* of an old credential: no effect */
     got_release(&got);
     credentials_free(credentials);
 }
 
-static void test_certificate_files_are_read_again(void **state _unused_)
+static void test_certificate_files_are_reread(void **state _unused_)
 {
     char ca[512], cert[512], key[512];
     copy_file("client.crt", "my.crt");
@@ -349,14 +349,14 @@ static struct kube_exec program(const char *name, const char *script, char path[
     "'{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{" fields \
     "}}'"
 
-/* Counts its runs in a file, and says so in its token. */
+/* Counts its runs in a file, and prints the count in its token. */
 #define COUNTING(fields) \
     "n=$(cat \"$0.count\" 2>/dev/null || echo 0); n=$((n+1)); echo $n > \"$0.count\"\n" \
     "echo " \
     "\"{\\\"apiVersion\\\":\\\"client.authentication.k8s.io/v1\\\",\\\"kind\\\":\\\"ExecCredential\\\"," \
     "\\\"status\\\":{\\\"token\\\":\\\"run-$n\\\"" fields "}}\""
 
-static void test_program_is_asked_once(void **state _unused_)
+static void test_program_runs_once(void **state _unused_)
 {
     enum { COUNT = 20 };
     char path[512];
@@ -378,7 +378,7 @@ static void test_program_is_asked_once(void **state _unused_)
     credentials_free(credentials);
 }
 
-static void test_program_after_refusal(void **state _unused_)
+static void test_program_after_rejection(void **state _unused_)
 {
     char path[512];
     struct kube_exec exec = program("young", COUNTING(""), path);
@@ -387,7 +387,7 @@ static void test_program_after_refusal(void **state _unused_)
         make(&access, (struct credentials_options){ .exec_interval_ms = NEVER_MS });
     struct got first;
     get(credentials, &first);
-    credentials_refused(credentials, first.credential); /* it has only just come: no storm of runs */
+    credentials_refused(credentials, first.credential); /* a new credential: no run storm */
     assert_authorization(credentials, "Bearer run-1");
     got_release(&first);
     credentials_free(credentials);
@@ -399,9 +399,9 @@ static void test_program_after_refusal(void **state _unused_)
     credentials_refused(credentials, first.credential);
     assert_authorization(credentials, "Bearer run-2");
     sleep_ms(80);
-    credentials_refused(credentials, first.credential); /* of an old one */
+    credentials_refused(credentials, first.credential); /* of an old credential */
     assert_authorization(credentials, "Bearer run-2");
-    /* A program that fails now leaves the refused one in use: it is all there is. */
+    /* If the program fails now, the rejected credential stays in use. */
     struct got second;
     get(credentials, &second);
     write_text("refused", "#!/bin/sh\nexit 3\n");
@@ -413,7 +413,7 @@ static void test_program_after_refusal(void **state _unused_)
     credentials_free(credentials);
 }
 
-/* Used until it ends, which is seconds after it came. False: not used at all, because we are too slow. */
+/* Used until it expires, seconds later. False: never used, because the machine is too slow. */
 static bool check_end(int64_t ms)
 {
     char path[512], name[32], script[1024];
@@ -442,7 +442,7 @@ static bool check_end(int64_t ms)
     return in_time;
 }
 
-static void test_program_with_an_end(void **state _unused_)
+static void test_program_with_expiration(void **state _unused_)
 {
     assert_at_some_pace(check_end, 4000);
 
@@ -452,7 +452,8 @@ static void test_program_with_an_end(void **state _unused_)
     struct kube_access access = { .https = true, .user.exec = &exec };
     struct credentials *credentials =
         make(&access, (struct credentials_options){ .exec_interval_ms = NEVER_MS });
-    assert_authorization(credentials, "Bearer run-1"); /* what just came is tried, whatever it says */
+    assert_authorization(credentials,
+                         "Bearer run-1"); /* a new credential is tried, whatever its expiration */
     assert_authorization(credentials, "Bearer run-1");
     credentials_free(credentials);
     credentials = make(&access, (struct credentials_options){ .exec_interval_ms = 50 });
@@ -467,7 +468,7 @@ static const struct bad_program {
     int64_t timeout_ms;
 } bad_programs[] = {
     { "fails", "echo topsecret; exit 7", "failed with exit code 7" },
-    { "dies", "kill -9 $$", "was ended by signal 9" },
+    { "killed", "kill -9 $$", "was ended by signal 9" },
     { "silent", "true", "printed nothing" },
     { "words", "echo 'topsecret: [unclosed'", "printed something that is neither JSON nor YAML" },
     { "list", "echo '[\"topsecret\"]'", "printed something that is not an ExecCredential" },
@@ -519,7 +520,7 @@ static void test_bad_programs(void **state _unused_)
             fail_msg("%s: \"%s\", want \"%s\"", bad_programs[i].name, got.err.text, bad_programs[i].want);
         assert_null(strstr(got.err.text, "secret"));
         got_release(&got);
-        /* Asked again at once: the same answer, without another run. */
+        /* Requested again at once: the same error, without another run. */
         get(credentials, &got);
         assert_null(got.credential);
         assert_int_equal(atomic_load(&runs), 1);
@@ -533,7 +534,7 @@ static void test_bad_programs(void **state _unused_)
                               .install_hint = STR("Get it from the usual place"),
                               .interactive = EXEC_INTERACTIVE_NEVER };
     struct kube_access access = { .https = true, .user.exec = &exec };
-    /* With a folder that we may not look into, another sentence would be right. */
+    /* An unreadable directory would give another error. */
     setenv("PATH", "/usr/bin:/bin", 1);
     struct credentials *credentials = make(&access, (struct credentials_options){ 0 });
     struct got got;
@@ -545,7 +546,7 @@ static void test_bad_programs(void **state _unused_)
     credentials_free(credentials);
 }
 
-/* A child that outlives the program and keeps its output open does not hold us up. */
+/* A child that outlives the program and keeps its output open does not block. */
 static void test_program_with_a_lingering_child(void **state _unused_)
 {
     char path[512];
@@ -558,7 +559,7 @@ static void test_program_with_a_lingering_child(void **state _unused_)
     credentials_free(credentials);
 }
 
-static void test_end_stops_the_program(void **state _unused_)
+static void test_free_stops_the_program(void **state _unused_)
 {
     char path[512];
     struct kube_exec exec = program("endless", "sleep 600", path);
@@ -577,7 +578,7 @@ static void test_end_stops_the_program(void **state _unused_)
     got_release(&got);
 }
 
-/* Everything that the program is told. */
+/* The complete input of the program. */
 static void test_program_input(void **state _unused_)
 {
     char path[512], out_path[512], expected[1024];
@@ -616,7 +617,7 @@ static void test_program_input(void **state _unused_)
     assert_string_equal(out.text, expected);
     strbuf_release(&out);
 
-    /* The authority's file goes along as data; no config is null. */
+    /* The CA file is passed as data; a missing config is null. */
     char ca[512];
     exec.cluster_config = (struct str){ 0 };
     exec.env.len = exec.args.len = 0;
@@ -637,7 +638,7 @@ static void test_program_input(void **state _unused_)
     strbuf_release(&want);
 }
 
-static void test_program_wants_a_terminal(void **state _unused_)
+static void test_program_needs_a_terminal(void **state _unused_)
 {
     char path[512];
     struct kube_exec exec = program("terminal", STATUS("\"token\":\"t\""), path);
@@ -656,7 +657,7 @@ static void test_program_wants_a_terminal(void **state _unused_)
     credentials_free(credentials);
 }
 
-static void test_program_does_not_count_beside_a_token(void **state _unused_)
+static void test_token_takes_precedence_over_program(void **state _unused_)
 {
     struct kube_exec exec = { .command = STR("/no/such/program") };
     struct kube_access access = { .https = true, .user = { .token = STR("t"), .exec = &exec } };
@@ -665,7 +666,7 @@ static void test_program_does_not_count_beside_a_token(void **state _unused_)
     credentials_free(credentials);
 }
 
-/* All together: a kubeconfig, its credentials, and a server that says who came. */
+/* A kubeconfig, its credentials, and a server that returns the user. */
 
 struct request_data {
     struct http_client *client;
@@ -685,7 +686,7 @@ static void send_with(void *user, struct credential *credential, const struct er
     send_to(data->client, &request, &data->reply);
 }
 
-static struct strbuf ask(const char *kubeconfig, const char *path)
+static struct strbuf get_with_kubeconfig(const char *kubeconfig, const char *path)
 {
     char file[512], url[256];
     struct arena arena = { 0 };
@@ -702,7 +703,7 @@ static struct strbuf ask(const char *kubeconfig, const char *path)
     data->url = url;
     reply_init(&data->reply);
     struct got got;
-    get(credentials, &got); /* until it is there; then it is given at once */
+    get(credentials, &got); /* waits; the next call returns it at once */
     credentials_get(credentials, send_with, data);
     reply_wait(&data->reply);
     if (data->reply.response.outcome != HTTP_ANSWERED)
@@ -758,7 +759,7 @@ static void test_against_a_server(void **state _unused_)
                  "ca.crt}}]\n"
                  "users:\n- name: u\n  user: %s\n",
                  server.port, cases[i].user);
-        struct strbuf seen = ask(text, "/echo");
+        struct strbuf seen = get_with_kubeconfig(text, "/echo");
         for (int j = 0; j < 2; j++)
             if (!strstr(seen.text, cases[i].want[j]))
                 fail_msg("%s: %s is not in %s", cases[i].user, cases[i].want[j], seen.text);
@@ -776,19 +777,19 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_plain),
         TEST(test_impersonation),
-        TEST(test_token_file_is_read_again),
-        TEST(test_refused_token_file_is_read_soon),
-        TEST(test_certificate_files_are_read_again),
+        TEST(test_token_file_is_reread),
+        TEST(test_rejected_token_file_is_reread_soon),
+        TEST(test_certificate_files_are_reread),
         TEST(test_bad_start),
-        TEST(test_program_is_asked_once),
-        TEST(test_program_after_refusal),
-        TEST(test_program_with_an_end),
+        TEST(test_program_runs_once),
+        TEST(test_program_after_rejection),
+        TEST(test_program_with_expiration),
         TEST(test_bad_programs),
         TEST(test_program_with_a_lingering_child),
-        TEST(test_end_stops_the_program),
+        TEST(test_free_stops_the_program),
         TEST(test_program_input),
-        TEST(test_program_wants_a_terminal),
-        TEST(test_program_does_not_count_beside_a_token),
+        TEST(test_program_needs_a_terminal),
+        TEST(test_token_takes_precedence_over_program),
         TEST(test_against_a_server),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,5 +1,5 @@
-/* test_kubeconfig.c: what a kubeconfig means, as a table of files; broken and hostile ones end in a sentence
- * that names the place and keeps the secret. */
+/* Kubeconfig files, as a table; broken and hostile files give an error that names the place and does not reveal the
+ * secret. */
 #include "unit/net/harness.h"
 
 #include <sys/stat.h>
@@ -73,7 +73,7 @@ static struct loaded load_parts(const char *cluster, const char *user)
     return load_text(text, NULL);
 }
 
-static void test_whole(void **state _unused_)
+static void test_complete(void **state _unused_)
 {
     char path[512];
     struct loaded l = load_parts("server: https://10.0.0.1:6443/, certificate-authority: ca.crt, "
@@ -118,7 +118,7 @@ static void test_exec(void **state _unused_)
         fail_msg("%s", l.err.text);
     const struct kube_exec *exec = l.access.user.exec;
     assert_non_null(exec);
-    assert_str(exec->command, "get-token"); /* looked for in $PATH */
+    assert_str(exec->command, "get-token"); /* searched in $PATH */
     assert_int_equal(exec->args.len, 3);
     assert_str(exec->args.items[1], "");
     assert_str(exec->env.items[0].value, "1");
@@ -139,7 +139,7 @@ static void test_exec(void **state _unused_)
 
 static const struct server_case {
     const char *server;
-    const char *want; /* NULL: refused */
+    const char *want; /* NULL: rejected */
     bool https;
 } servers[] = {
     { "https://h", "https://h", true },
@@ -173,7 +173,7 @@ static void test_servers(void **state _unused_)
         if (servers[i].want) {
             assert_str(l.access.cluster.server, servers[i].want);
             assert_int_equal(l.access.https, servers[i].https);
-            /* Credentials only where nobody can read along. */
+            /* Credentials only over TLS. */
             assert_str(l.access.user.token, servers[i].https ? "topsecret" : "");
         } else {
             assert_non_null(strstr(l.err.text, "clusters[0].cluster.server: expected host:port"));
@@ -190,7 +190,7 @@ static void test_master(void **state _unused_)
     assert_str(l.access.user.token, "");
     loaded_release(&l);
 
-    /* Over the server of a file, whose user stays; its name for the certificate was another server's. */
+    /* It replaces the server of a file, whose user stays; tls-server-name belonged to the other server. */
     l = load_text("current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"
                   "clusters: [{name: c, cluster: {server: 'https://h', tls-server-name: name, "
                   "insecure-skip-tls-verify: true}}]\nusers: [{name: u, user: {token: t}}]\n",
@@ -202,7 +202,7 @@ static void test_master(void **state _unused_)
     assert_str(l.access.user.token, "t");
     loaded_release(&l);
 
-    l = load_text("", "m:8080"); /* an empty file is one without entries */
+    l = load_text("", "m:8080"); /* an empty file has no entries */
     assert_int_equal(l.r, 0);
     assert_str(l.access.cluster.server, "http://m:8080");
     loaded_release(&l);
@@ -214,7 +214,7 @@ static void test_master(void **state _unused_)
 
 static void test_merge(void **state _unused_)
 {
-    /* The first file that says something wins; each path belongs to its own file. */
+    /* The first file that sets a field wins; a relative path is relative to its own file. */
     char list[2048], sub[128], path[512], want[512];
     snprintf(sub, sizeof(sub), "%s/sub", dir);
     assert_int_equal(mkdir(sub, 0700), 0);
@@ -254,8 +254,8 @@ static void test_relative_file(void **state _unused_)
     free(before);
     assert_int_equal(l.r, 0);
     assert_non_null(realpath(in_dir(dir, "ca.crt", path), real));
-    assert_str(l.access.cluster.certificate_authority, real); /* absolute: we may go elsewhere */
-    assert_int_equal(l.warnings.list.len, 1);                 /* there is no user u */
+    assert_str(l.access.cluster.certificate_authority, real); /* absolute: the working directory may change */
+    assert_int_equal(l.warnings.list.len, 1);                 /* user u does not exist */
     loaded_release(&l);
 }
 
@@ -276,7 +276,7 @@ static void test_in_cluster(void **state _unused_)
     assert_int_equal(l.r, 0);
     assert_true(l.access.in_cluster && l.access.https);
     assert_str(l.access.cluster.server, "https://[fd00::1]:443");
-    assert_str(l.access.cluster.certificate_authority, ""); /* there is none */
+    assert_str(l.access.cluster.certificate_authority, ""); /* no file */
     assert_int_equal(l.warnings.list.len, 1);
     loaded_release(&l);
 
@@ -292,7 +292,7 @@ static void test_in_cluster(void **state _unused_)
     assert_str(l.access.namespace, "kube-system");
     loaded_release(&l);
 
-    /* A file that says nothing, in a pod: the pod's account. */
+    /* An empty file, in a pod: the pod's service account. */
     write_text("config", "apiVersion: v1\nkind: Config\n");
     l = load(&(struct kube_source){ .kubeconfig = in_dir(dir, "config", path), .service_account_dir = sa });
     assert_int_equal(l.r, 0);
@@ -312,7 +312,7 @@ static void test_in_cluster(void **state _unused_)
     dir_remove(sa);
 }
 
-/* One bad field each: the sentence holds this, and not the secret. */
+/* One bad field each: the error contains this, and not the secret. */
 static const struct bad_part {
     const char *cluster, *user, *want;
 } bad_parts[] = {
@@ -425,7 +425,7 @@ static void test_bad_texts(void **state _unused_)
     loaded_release(&l);
 }
 
-/* A good file with bytes changed, cut and repeated at random: it loads or ends in a sentence. */
+/* A valid file with bytes changed, cut and repeated at random: it loads or gives an error. */
 static void test_random_damage(void **state _unused_)
 {
     static const char good[] =
@@ -457,7 +457,7 @@ static void test_random_damage(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),      cmocka_unit_test(test_exec),
+        cmocka_unit_test(test_complete),   cmocka_unit_test(test_exec),
         cmocka_unit_test(test_servers),    cmocka_unit_test(test_master),
         cmocka_unit_test(test_merge),      cmocka_unit_test(test_relative_file),
         cmocka_unit_test(test_in_cluster), cmocka_unit_test(test_bad_parts),

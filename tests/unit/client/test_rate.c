@@ -1,5 +1,4 @@
-/* test_rate.c: the bucket under a clock of the test's own; the expected waits are those of client-go's
- * limiter. */
+/* The token bucket with a simulated clock; the expected waits are those of client-go's limiter. */
 #include "support/test.h"
 
 #include "client/rate.h"
@@ -32,7 +31,7 @@ static const struct rate_case {
       8 },
     { "slow", 0.5, 1, { { 0, 0 }, { 0, 2000 }, { 2000, 2000 } }, 3 },
     { "unlimited", -1, 1, { { 0, 0 }, { 0, 0 }, { 0, 0 } }, 3 },
-    { "a bucket without room", 10, -1, { { 0, -1 }, { 5000, -1 } }, 2 },
+    { "a bucket without capacity", 10, -1, { { 0, -1 }, { 5000, -1 } }, 2 },
     { "a clock that steps back", 10, 1, { { 1000, 0 }, { 500, 100 }, { 1100, 0 } }, 3 },
 };
 
@@ -62,13 +61,13 @@ static void test_cancel(void **state)
     int64_t at = rate_reserve(&rate, 0);
     assert_int_equal(at, 100 * MS);
     rate_cancel(&rate, 0, at);
-    assert_int_equal(rate_reserve(&rate, 0), 100 * MS); /* the next one gets its place */
-    /* One that has successors frees nothing: their promises stand. */
+    assert_int_equal(rate_reserve(&rate, 0), 100 * MS); /* the next reservation gets its token */
+    /* A reservation with later ones frees nothing: their times stay. */
     int64_t next = rate_reserve(&rate, 0);
     assert_int_equal(next, 200 * MS);
     rate_cancel(&rate, 0, 100 * MS);
     assert_int_equal(rate_reserve(&rate, 0), 300 * MS);
-    /* One whose time has come is used. */
+    /* A reservation that is due counts as used. */
     rate_cancel(&rate, 400 * MS, 300 * MS);
     rate_release(&rate);
 }

@@ -1,4 +1,4 @@
-/* What is remembered of attempts: of whom, how much, and honestly. */
+/* The history of attempts: which pods, how much, and that it is accurate. */
 #include "support/engine_fixture.h"
 
 #include "debug/attempts.h"
@@ -50,7 +50,7 @@ static uint32_t row_of(struct history *h, const char *name)
     return cluster_row(&h->e.f.cluster, str_from(name));
 }
 
-static void a_refusal_keeps_every_verdict(void **state)
+static void a_rejection_keeps_every_node_status(void **state)
 {
     (void)state;
     struct history h;
@@ -84,7 +84,7 @@ static void a_refusal_keeps_every_verdict(void **state)
     end(&h);
 }
 
-static void nodes_that_are_gone_are_not_mistaken(void **state)
+static void rows_of_removed_nodes_are_not_mixed_up(void **state)
 {
     (void)state;
     struct history h;
@@ -99,7 +99,7 @@ static void nodes_that_are_gone_are_not_mistaken(void **state)
     cluster_remove_node(&h.e.f.cluster, STR("a"));
     assert_false(attempt_node_is_same(attempt, &h.e.f.cluster, row));
     fixture_load(&h.e.f, "{kind: Node, metadata: {name: other}, status: {allocatable: {cpu: 1, pods: 9}}}");
-    assert_int_equal(row_of(&h, "other"), row); /* rows are used again */
+    assert_int_equal(row_of(&h, "other"), row); /* rows are reused */
     assert_false(attempt_node_is_same(attempt, &h.e.f.cluster, row));
     attempts_restart(h.attempts, &h.e.f.cluster);
     assert_false(attempt_node_is_same(look(&h, "big"), &h.e.f.cluster, row));
@@ -146,7 +146,7 @@ static void a_decision_and_its_binding_are_one_attempt(void **state)
     assert_int_equal(h.len, 1);
     assert_int_equal(h.of[0].outcome, ATTEMPT_BINDING_FAILED);
     assert_true(str_is(h.of[0].message, "conflict"));
-    attempts_decision(h.attempts, &decision, 1020 * SECOND, 7000); /* tried again, and not answered yet */
+    attempts_decision(h.attempts, &decision, 1020 * SECOND, 7000); /* tried again, without an answer yet */
     look(&h, "bad");
     assert_int_equal(h.len, 2);
     assert_int_equal(h.of[0].outcome, ATTEMPT_PLACED);
@@ -156,7 +156,7 @@ static void a_decision_and_its_binding_are_one_attempt(void **state)
     engine_fixture_add(&h.e, "{kind: Pod, metadata: {name: at-once}}");
     h.e.now_ns = 1030 * SECOND;
     decision = engine_fixture_step(&h.e);
-    notice(&h, &decision, NOTICE_BINDING_FAILED, "refused", 0); /* before the decision is told */
+    notice(&h, &decision, NOTICE_BINDING_FAILED, "refused", 0); /* before the decision is recorded */
     attempts_decision(h.attempts, &decision, h.e.now_ns, 5000);
     look(&h, "at-once");
     assert_int_equal(h.len, 1);
@@ -164,7 +164,7 @@ static void a_decision_and_its_binding_are_one_attempt(void **state)
     end(&h);
 }
 
-static void the_last_five_of_the_pod_that_is_meant(void **state)
+static void the_last_five_attempts_of_a_pod(void **state)
 {
     (void)state;
     struct history h;
@@ -219,7 +219,7 @@ static void scores_of_any_size_are_kept(void **state)
     end(&h);
 }
 
-/* A cluster where every node has a reason of its own, and pods that go on and on. */
+/* A cluster where every node has its own reason, and an endless series of pods. */
 static void memory_has_a_limit(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void memory_has_a_limit(void **state)
     assert_true(attempt->statuses[attempt->status_of[ROWS - 1]].is_cut);
     decision.diagnosis = NULL;
     decision.row = 0;
-    for (int i = 0; i < 200000; i++) /* others found a place; that p did not is remembered all the same */
+    for (int i = 0; i < 200000; i++) /* other pods were placed; the rejection of p is kept */
         attempts_decision(h.attempts, &decision, 9000 * SECOND, 1000);
     look(&h, "p");
     assert_int_equal(h.of[0].outcome, ATTEMPT_PLACED);
@@ -261,7 +261,7 @@ static void memory_has_a_limit(void **state)
     end(&h);
 }
 
-static void alternating_rows_come_back_as_they_were(void **state)
+static void encoded_rows_are_decoded(void **state)
 {
     (void)state;
     enum { ROWS = 70000 };
@@ -272,7 +272,7 @@ static void alternating_rows_come_back_as_they_were(void **state)
                        "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: "
                        "4}}}]}}");
     struct decision decision = step(&h, 1001);
-    for (int every = 1; every <= 3; every++) { /* 1: each another, 2: pairs, 3: one long run */
+    for (int every = 1; every <= 3; every++) { /* 1: all different, 2: pairs, 3: one long run */
         struct arena arena = { 0 };
         struct diagnosis rows = { .arena = &arena, .rows = ROWS };
         rows.status_of = arena_array(&arena, uint32_t, ROWS);
@@ -296,13 +296,13 @@ static void alternating_rows_come_back_as_they_were(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_refusal_keeps_every_verdict),
-        cmocka_unit_test(nodes_that_are_gone_are_not_mistaken),
+        cmocka_unit_test(a_rejection_keeps_every_node_status),
+        cmocka_unit_test(rows_of_removed_nodes_are_not_mixed_up),
         cmocka_unit_test(a_decision_and_its_binding_are_one_attempt),
-        cmocka_unit_test(the_last_five_of_the_pod_that_is_meant),
+        cmocka_unit_test(the_last_five_attempts_of_a_pod),
         cmocka_unit_test(memory_has_a_limit),
         cmocka_unit_test(scores_of_any_size_are_kept),
-        cmocka_unit_test(alternating_rows_come_back_as_they_were),
+        cmocka_unit_test(encoded_rows_are_decoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* What SIGUSR2 writes: texts as the cache debugger of kube-scheduler has them, and differences that stay. */
+/* The dump of SIGUSR2: the texts of kube-scheduler's cache debugger, and persistent differences. */
 #include "support/engine_fixture.h"
 
 #include "debug/cache_comparer.h"
@@ -12,7 +12,7 @@ static void check_text(struct strbuf *got, const char *want)
     strbuf_release(got);
 }
 
-/* In steps as short as can be, which must not show. */
+/* In the smallest steps, which must not change the text. */
 static void show_nodes(const struct engine_fixture *e, struct strbuf *out)
 {
     uint32_t row = 0;
@@ -30,7 +30,7 @@ static void show_queue(struct engine_fixture *e, struct strbuf *summary, struct 
     queue_dump_release(&all, &e->f.cluster);
 }
 
-static void nodes_are_shown_as_the_reference_does(void **state _unused_)
+static void nodes_are_shown_as_in_kube_scheduler(void **state _unused_)
 {
     struct engine_fixture e;
     struct strbuf out = { 0 };
@@ -111,7 +111,7 @@ static void check_words(const text_vec *list, const char *want)
     check_text(&got, want);
 }
 
-/* What one look sees. A pod with a colon waits for the scheduler that is named behind it. */
+/* What one comparison sees. A pod with a colon waits for the scheduler that is named after it. */
 struct sight {
     const char *listed_nodes, *held_nodes, *listed_pods, *held_pods;
 };
@@ -139,18 +139,18 @@ static void see(struct mismatch *mismatch, bool is_first, const struct sight *si
     compared_release(&held);
 }
 
-static void only_what_stays_different_counts(void **state _unused_)
+static void only_persistent_differences_count(void **state _unused_)
 {
     static const struct {
         const char *name;
-        struct sight sights[COMPARE_LOOKS]; /* up to the first without a list of nodes */
+        struct sight sights[COMPARE_LOOKS]; /* up to the first one without nodes */
         const char *missed_nodes, *redundant_nodes, *missed_pods, *redundant_pods;
     } cases[] = {
         { "all is well", { { "a b", "b a", "1 2", "2 1" } }, "", "", "", "" },
         { "the model is empty", { { "b a", "", "2 1", "" } }, "a b", "", "1 2", "" },
         { "the API server is empty", { { "", "b a", "", "2 1" } }, "", "a b", "", "1 2" },
         { "pods of others", { { "a", "a", "1 2:theirs 3:ours 4:also-ours", "1 3" } }, "", "", "4", "" },
-        { "on its way",
+        { "in flight",
           { { "a b", "a", "1 2 3", "1 4" }, { "a b", "a b", "1 2 3", "1 2 3 5" } },
           "",
           "",
@@ -181,7 +181,7 @@ static void only_what_stays_different_counts(void **state _unused_)
     }
 }
 
-static void the_model_tells_what_it_holds(void **state _unused_)
+static void the_model_lists_its_contents(void **state _unused_)
 {
     struct engine_fixture e;
     struct compared held = { 0 };
@@ -204,10 +204,10 @@ static void the_model_tells_what_it_holds(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_are_shown_as_the_reference_does),
+        cmocka_unit_test(nodes_are_shown_as_in_kube_scheduler),
         cmocka_unit_test(the_queue_is_shown_by_its_three_parts),
-        cmocka_unit_test(only_what_stays_different_counts),
-        cmocka_unit_test(the_model_tells_what_it_holds),
+        cmocka_unit_test(only_persistent_differences_count),
+        cmocka_unit_test(the_model_lists_its_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

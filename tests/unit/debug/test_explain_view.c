@@ -1,5 +1,4 @@
-/* Why a pod is where it is, as the running scheduler tells it: of one that waits, one that was placed, one that is held
- * back, and one that nobody knows. */
+/* The explain view of a running scheduler: a waiting pod, a placed pod, a gated pod and an unknown pod. */
 #include "support/engine_fixture.h"
 
 #include "debug/explain_view.h"
@@ -8,7 +7,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-struct asked {
+struct setup {
     struct engine_fixture e;
     struct attempts *attempts;
     struct explain_source source;
@@ -16,9 +15,9 @@ struct asked {
     yyjson_doc *doc;
 };
 
-static void begin(struct asked *a, const char *nodes)
+static void begin(struct setup *a, const char *nodes)
 {
-    *a = (struct asked){ 0 };
+    *a = (struct setup){ 0 };
     engine_fixture_init(&a->e, NULL,
                         &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .ranks = true });
     a->attempts = attempts_new(&a->e.f.cluster);
@@ -26,7 +25,7 @@ static void begin(struct asked *a, const char *nodes)
     fixture_load(&a->e.f, nodes);
 }
 
-static void end(struct asked *a)
+static void end(struct setup *a)
 {
     attempts_free(a->attempts);
     yyjson_doc_free(a->doc);
@@ -34,13 +33,13 @@ static void end(struct asked *a)
     engine_fixture_release(&a->e);
 }
 
-static void step(struct asked *a)
+static void step(struct setup *a)
 {
     struct decision decision = engine_fixture_step(&a->e);
     attempts_decision(a->attempts, &decision, a->e.now_ns, 5000);
 }
 
-static int ask(struct asked *a, const char *name, bool table)
+static int explain(struct setup *a, const char *name, bool table)
 {
     strbuf_clear(&a->out);
     yyjson_doc_free(a->doc);
@@ -56,7 +55,7 @@ static int ask(struct asked *a, const char *name, bool table)
     return r;
 }
 
-static yyjson_val *at(struct asked *a, const char *pointer)
+static yyjson_val *at(struct setup *a, const char *pointer)
 {
     yyjson_val *val = yyjson_doc_ptr_get(a->doc, pointer);
     if (!val)
@@ -64,12 +63,12 @@ static yyjson_val *at(struct asked *a, const char *pointer)
     return val;
 }
 
-static const char *text_at(struct asked *a, const char *pointer)
+static const char *text_at(struct setup *a, const char *pointer)
 {
     return yyjson_get_str(at(a, pointer));
 }
 
-static void assert_says(struct asked *a, const char *text)
+static void assert_contains(struct setup *a, const char *text)
 {
     if (!strstr(a->out.text, text))
         fail_msg("\"%s\" is not in:\n%s", text, a->out.text);
@@ -80,56 +79,56 @@ static void assert_says(struct asked *a, const char *text)
     "{kind: Node, metadata: {name: b}, spec: {unschedulable: true}, status: {allocatable: {cpu: 9, pods: " \
     "9}}}"
 
-static void one_that_waits(void **state)
+static void a_waiting_pod(void **state)
 {
     (void)state;
-    struct asked a;
+    struct setup a;
     begin(&a, TWO_NODES);
     engine_fixture_add(
         &a.e, "{kind: Pod, metadata: {name: big}, spec: {containers: [{resources: {requests: {cpu: 9}}}]}}");
     step(&a);
-    assert_int_equal(ask(&a, "big", false), 0);
+    assert_int_equal(explain(&a, "big", false), 0);
     assert_string_equal(text_at(&a, "/state"), "queued");
     assert_string_equal(text_at(&a, "/queue/queue"), "unschedulable");
     assert_true(yyjson_arr_size(at(&a, "/queue/wakes")) > 0);
     assert_string_equal(text_at(&a, "/attempts/0/outcome"), "unschedulable");
-    int64_t verdict = yyjson_get_int(at(&a, "/attempts/0/nodes/a"));
+    int64_t number = yyjson_get_int(at(&a, "/attempts/0/nodes/a"));
     char path[64];
-    snprintf(path, sizeof(path), "/attempts/0/verdicts/%lld/reasons/0", (long long)verdict);
+    snprintf(path, sizeof(path), "/attempts/0/verdicts/%lld/reasons/0", (long long)number);
     assert_string_equal(text_at(&a, path), "Insufficient cpu");
     assert_string_equal(text_at(&a, "/now/nodes/a/plugin"), "NodeResourcesFit");
     assert_string_equal(text_at(&a, "/now/nodes/b/plugin"), "NodeUnschedulable");
     assert_true(yyjson_arr_size(at(&a, "/now/cost/plugins")) > 3);
     assert_null(yyjson_doc_ptr_get(a.doc, "/now/asIfPending"));
 
-    assert_int_equal(ask(&a, "big", true), 0);
-    assert_says(&a, "default/big  priority 0, scheduler default-scheduler");
-    assert_says(&a,
-                "It waits in the queue: unschedulable for 60s, after 1 attempt, rejected by NodeResourcesFit "
-                "NodeUnschedulable.");
-    assert_says(&a, "NodeAdd");
-    assert_says(&a, "No node can take it:");
-    assert_says(&a, "Insufficient cpu");
+    assert_int_equal(explain(&a, "big", true), 0);
+    assert_contains(&a, "default/big  priority 0, scheduler default-scheduler");
+    assert_contains(
+        &a, "It waits in the queue: unschedulable for 60s, after 1 attempt, rejected by NodeResourcesFit "
+            "NodeUnschedulable.");
+    assert_contains(&a, "NodeAdd");
+    assert_contains(&a, "No node can take it:");
+    assert_contains(&a, "Insufficient cpu");
     end(&a);
 }
 
-static void one_that_was_placed(void **state)
+static void a_placed_pod(void **state)
 {
     (void)state;
-    struct asked a;
+    struct setup a;
     begin(&a, TWO_NODES "\n---\n{kind: Node, metadata: {name: c}, status: {allocatable: {cpu: 1, pods: 9}}}");
     struct pod_info *pod = engine_fixture_add(
         &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
     step(&a);
     uint32_t row = pod->row;
     uint64_t rng = a.e.engine.rng.state[0];
-    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(explain(&a, "p", false), 0);
     assert_string_equal(text_at(&a, "/state"), "bound");
     assert_string_equal(text_at(&a, "/node"), "a");
     assert_string_equal(text_at(&a, "/attempts/0/outcome"), "placed");
     assert_string_equal(text_at(&a, "/attempts/0/node"), "a");
     assert_true(yyjson_get_bool(at(&a, "/now/asIfPending")));
-    assert_true(yyjson_get_bool(at(&a, "/now/nodes/a/feasible"))); /* its own room is not held against it */
+    assert_true(yyjson_get_bool(at(&a, "/now/nodes/a/feasible"))); /* its own requests are not counted */
     assert_false(yyjson_get_bool(at(&a, "/now/nodes/c/feasible")));
     assert_string_equal(text_at(&a, "/now/nodes/c/plugin"), "NodeResourcesFit");
     assert_int_equal(pod->row, row);
@@ -138,14 +137,14 @@ static void one_that_was_placed(void **state)
     assert_int_equal(a.e.engine.stats.decisions[PATH_PLAIN] + a.e.engine.stats.decisions[PATH_SCAN] +
                          a.e.engine.stats.decisions[PATH_INDEX],
                      1);
-    assert_int_equal(ask(&a, "p", true), 0);
-    assert_says(&a, "It is on a.");
-    assert_says(&a, "as if it had no node yet");
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "It is on a.");
+    assert_contains(&a, "as if it had no node yet");
     end(&a);
 }
 
-/* What the k-th of the best nodes had, and what it would have now. */
-static void assert_same_scores(struct asked *a, int k, bool same)
+/* The scores of the k-th best node, then and now. */
+static void assert_same_scores(struct setup *a, int k, bool same)
 {
     char path[64];
     snprintf(path, sizeof(path), "/attempts/0/best/%d", k);
@@ -158,18 +157,18 @@ static void assert_same_scores(struct asked *a, int k, bool same)
     assert_true((total == yyjson_get_int(yyjson_obj_get(now, "total"))) == same);
     yyjson_obj_foreach(yyjson_obj_get(then, "scores"), i, max, key, value) {
         yyjson_val *other = yyjson_obj_get(yyjson_obj_get(now, "scores"), yyjson_get_str(key));
-        if (same) /* who has nothing to say about the pod is not named now */
+        if (same) /* a plugin that skips the pod is not listed now */
             assert_int_equal(yyjson_get_int(value), yyjson_get_int(other));
         sum += yyjson_get_int(value);
     }
     assert_int_equal(sum, total);
 }
 
-static void scores_stay_what_they_were(void **state)
+static void recorded_scores_do_not_change(void **state)
 {
     (void)state;
     static const char *const nodes[] = { "4", "8", "9", "16", "32" };
-    struct asked a;
+    struct setup a;
     struct strbuf text = { 0 };
     begin(&a, "");
     for (size_t i = 0; i < ARRAY_SIZE(nodes); i++)
@@ -180,7 +179,7 @@ static void scores_stay_what_they_were(void **state)
     engine_fixture_add(
         &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 2}}}]}}");
     step(&a);
-    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(explain(&a, "p", false), 0);
     assert_int_equal(yyjson_arr_size(at(&a, "/attempts/0/best")), RANKING_MAX);
     assert_string_equal(text_at(&a, "/attempts/0/best/0/node"), "n32");
     assert_string_equal(text_at(&a, "/attempts/0/best/1/node"), "n16");
@@ -189,55 +188,55 @@ static void scores_stay_what_they_were(void **state)
     fixture_load(&a.e.f,
                  "{kind: Pod, metadata: {name: later}, spec: {nodeName: n32, containers: [{resources: "
                  "{requests: {cpu: 20}}}]}}");
-    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(explain(&a, "p", false), 0);
     assert_same_scores(&a, 0, false);
     assert_same_scores(&a, 1, true);
     cluster_remove_node(&a.e.f.cluster, STR("n16"));
-    assert_int_equal(ask(&a, "p", true), 0);
-    assert_says(&a, "The scores 60s ago, of the node that was chosen and the best others:\n"
-                    "  NODE                 TOTAL  TAINTS  FIT  BALANCED\n");
-    assert_says(&a, "  a node that is gone");
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "The scores 60s ago, of the node that was chosen and the best other_pods:\n"
+                        "  NODE                 TOTAL  TAINTS  FIT  BALANCED\n");
+    assert_contains(&a, "  a node that is gone");
     strbuf_release(&text);
     end(&a);
 }
 
-static void others(void **state)
+static void other_pods(void **state)
 {
     (void)state;
-    struct asked a;
+    struct setup a;
     struct status gate;
     struct error err;
     begin(&a, TWO_NODES);
-    assert_int_equal(ask(&a, "nobody", false), -ENOENT);
+    assert_int_equal(explain(&a, "nobody", false), -ENOENT);
     assert_string_equal(
         a.out.text,
         "the scheduler knows no pod default/nobody: there is none, or it waits for another scheduler\n");
 
     fixture_load(&a.e.f, "{kind: Pod, metadata: {name: held}, spec: {schedulingGates: [{name: x}]}}");
     assert_int_equal(engine_add_pod(&a.e.engine, a.e.f.last_pod, a.e.now_ns, &gate, &err), 0);
-    assert_int_equal(ask(&a, "held", true), 0);
-    assert_says(&a, "gated for 60s, after 0 attempts, held back by SchedulingGates");
-    assert_says(&a, "No attempt of it is remembered.");
-    assert_says(&a, "It is held back");
-    assert_int_equal(ask(&a, "held", false), 0);
+    assert_int_equal(explain(&a, "held", true), 0);
+    assert_contains(&a, "gated for 60s, after 0 attempts, held back by SchedulingGates");
+    assert_contains(&a, "No attempt of it is remembered.");
+    assert_contains(&a, "It is held back");
+    assert_int_equal(explain(&a, "held", false), 0);
     assert_string_equal(text_at(&a, "/queue/gate"), "SchedulingGates");
     assert_string_equal(text_at(&a, "/now/best/0"), "a");
 
     fixture_load(&a.e.f, "{kind: Pod, metadata: {name: foreign}, spec: {schedulerName: other}}");
-    assert_int_equal(ask(&a, "foreign", false), 0);
+    assert_int_equal(explain(&a, "foreign", false), 0);
     assert_string_equal(text_at(&a, "/state"), "other scheduler");
     assert_string_equal(text_at(&a, "/notNow"), "it belongs to another scheduler");
 
     struct pod_info *pod = engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: brief}}");
     step(&a);
     engine_remove_pod(&a.e.engine, pod, a.e.now_ns);
-    assert_int_equal(ask(&a, "brief", false), 0);
+    assert_int_equal(explain(&a, "brief", false), 0);
     assert_string_equal(text_at(&a, "/state"), "gone");
     assert_string_equal(text_at(&a, "/attempts/0/outcome"), "placed");
     end(&a);
 }
 
-/* A plugin from a file is named, and not asked at PostFilter. */
+/* A plugin from a shared object is named, and not called at PostFilter. */
 static unsigned post_filters;
 
 static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
@@ -254,47 +253,47 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return reject(STATUS_UNSCHEDULABLE, "never");
 }
 
-static const struct plugin stranger = {
-    .name = "Stranger", .doc = "From a file.", .filter = filter, .post_filter = post_filter
+static const struct plugin loaded = {
+    .name = "Loaded", .doc = "From a file.", .filter = filter, .post_filter = post_filter
 };
 
 static const char *file_of(const struct plugin *plugin)
 {
-    return plugin == &stranger ? "/plugins/stranger.so" : NULL;
+    return plugin == &loaded ? "/plugins/loaded.so" : NULL;
 }
 
-static void loaded_plugins_are_named_and_left_alone(void **state)
+static void loaded_plugins_are_named_and_not_called(void **state)
 {
     (void)state;
-    struct asked a = { 0 };
+    struct setup a = { 0 };
     const struct plugin *all[PLUGINS_MAX];
     uint32_t len = 0;
     for (; len < builtin_plugins.len; len++)
         all[len] = builtin_plugins.items[len];
-    all[len++] = &stranger;
+    all[len++] = &loaded;
     struct registry registry = { all, len };
     engine_fixture_init(
         &a.e,
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{plugins: {filter: {enabled: [{name: Stranger}]}, postFilter: {enabled: [{name: "
-        "Stranger}], disabled: [{name: '*'}]}}}]\n",
+        "profiles: [{plugins: {filter: {enabled: [{name: Loaded}]}, postFilter: {enabled: [{name: "
+        "Loaded}], disabled: [{name: '*'}]}}}]\n",
         &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND, .registry = &registry });
     a.source = (struct explain_source){ &a.e.engine, NULL, file_of, NULL };
     fixture_load(&a.e.f, TWO_NODES);
     engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: p}}");
     engine_fixture_step(&a.e);
     assert_int_equal(post_filters, 1);
-    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(explain(&a, "p", false), 0);
     assert_int_equal(post_filters, 1);
-    assert_string_equal(text_at(&a, "/now/notAsked"), "Stranger");
+    assert_string_equal(text_at(&a, "/now/notAsked"), "Loaded");
     assert_int_equal(yyjson_arr_size(at(&a, "/attempts")), 0);
-    assert_int_equal(ask(&a, "p", true), 0);
-    assert_says(&a, "/plugins/stranger.so");
-    assert_says(&a, "Stranger has a say in that too");
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "/plugins/loaded.so");
+    assert_contains(&a, "Loaded has a say in that too");
     end(&a);
 }
 
-/* A plugin from a file may be slow: it is asked about as many nodes as for a decision, not about all. */
+/* A plugin from a shared object may be slow: it is called for as many nodes as in a decision, not for all. */
 static unsigned filters;
 
 static struct status count_and_accept(struct cycle *cycle, struct node_view node)
@@ -311,11 +310,11 @@ static const char *file_of_slow(const struct plugin *plugin)
     return plugin == &slow ? "/plugins/slow.so" : NULL;
 }
 
-static void slow_plugins_are_asked_as_for_a_decision(void **state)
+static void slow_plugins_are_called_as_in_a_decision(void **state)
 {
     (void)state;
     enum { NODES = 300, ENOUGH = NODES * (50 - NODES / 125) / 100 };
-    struct asked a = { 0 };
+    struct setup a = { 0 };
     char text[128];
     const struct plugin *all[PLUGINS_MAX];
     memcpy(all, builtin_plugins.items, builtin_plugins.len * sizeof(*all));
@@ -333,29 +332,29 @@ static void slow_plugins_are_asked_as_for_a_decision(void **state)
         fixture_load(&a.e.f, text);
     }
     engine_fixture_add(&a.e, "{kind: Pod, metadata: {name: p}}");
-    assert_int_equal(ask(&a, "p", false), 0);
+    assert_int_equal(explain(&a, "p", false), 0);
     assert_int_equal(filters, ENOUGH);
     assert_true(yyjson_get_bool(at(&a, "/now/limited")));
-    size_t feasible = 0, unasked = 0, i, len;
+    size_t feasible = 0, not_evaluated = 0, i, len;
     yyjson_val *name, *node;
     yyjson_obj_foreach(at(&a, "/now/nodes"), i, len, name, node) {
         feasible += yyjson_get_bool(yyjson_obj_get(node, "feasible"));
-        unasked += yyjson_is_false(yyjson_obj_get(node, "asked"));
+        not_evaluated += yyjson_is_false(yyjson_obj_get(node, "asked"));
     }
     assert_int_equal(feasible, ENOUGH);
-    assert_int_equal(unasked, NODES - ENOUGH);
-    assert_int_equal(ask(&a, "p", true), 0);
-    assert_says(&a, "asked about as many nodes as for a decision");
-    assert_says(&a, "Nobody was asked about 156 other nodes");
+    assert_int_equal(not_evaluated, NODES - ENOUGH);
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "asked about as many nodes as for a decision");
+    assert_contains(&a, "Nobody was asked about 156 other nodes");
     end(&a);
 }
 
-/* What the scheduler has sampled of its plugins is told beside what the question took; the question is not counted. */
-static void the_share_so_far(void **state)
+/* The sampled durations of plugins are shown beside those of the explanation, which is not counted itself. */
+static void durations_of_plugins(void **state)
 {
     (void)state;
-    enum { DECISIONS = 300 }; /* of which a tenth is sampled */
-    struct asked a;
+    enum { DECISIONS = 300 }; /* a tenth of them is sampled */
+    struct setup a;
     char *argv[] = { (char *)(uintptr_t)"x" }, text[128];
     struct scheduler_flags flags;
     struct features features;
@@ -372,7 +371,7 @@ static void the_share_so_far(void **state)
         engine_fixture_add(&a.e, text);
         step(&a);
     }
-    assert_int_equal(ask(&a, "p7", false), 0);
+    assert_int_equal(explain(&a, "p7", false), 0);
     double sum = 0;
     size_t i, len, sampled = 0;
     yyjson_val *plugin;
@@ -385,14 +384,14 @@ static void the_share_so_far(void **state)
     assert_true(sum > 0.99 && sum < 1.01);
     struct strbuf before = { 0 }, after = { 0 };
     metrics_write(metrics, &before);
-    assert_int_equal(ask(&a, "p7", true), 0);
+    assert_int_equal(explain(&a, "p7", true), 0);
     metrics_write(metrics, &after);
     char *plugins[2] = { strstr(before.text, "# HELP scheduler_plugin_execution"),
                          strstr(after.text, "# HELP scheduler_plugin_execution") };
     for (int k = 0; k < 2; k++)
         *strstr(plugins[k], "# HELP scheduler_pod_") = '\0';
     assert_string_equal(plugins[0], plugins[1]);
-    assert_says(&a, "SO FAR");
+    assert_contains(&a, "SO FAR");
     strbuf_release(&before);
     strbuf_release(&after);
     end(&a);
@@ -403,13 +402,13 @@ static void the_share_so_far(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_waits),
-        cmocka_unit_test(one_that_was_placed),
-        cmocka_unit_test(scores_stay_what_they_were),
-        cmocka_unit_test(others),
-        cmocka_unit_test(loaded_plugins_are_named_and_left_alone),
-        cmocka_unit_test(slow_plugins_are_asked_as_for_a_decision),
-        cmocka_unit_test(the_share_so_far),
+        cmocka_unit_test(a_waiting_pod),
+        cmocka_unit_test(a_placed_pod),
+        cmocka_unit_test(recorded_scores_do_not_change),
+        cmocka_unit_test(other_pods),
+        cmocka_unit_test(loaded_plugins_are_named_and_not_called),
+        cmocka_unit_test(slow_plugins_are_called_as_in_a_decision),
+        cmocka_unit_test(durations_of_plugins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

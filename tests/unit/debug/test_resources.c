@@ -1,4 +1,4 @@
-/* /metrics/resources: amounts in their units, zeros left out, and pods that are over too. */
+/* /metrics/resources: amounts in their units, without zeros, and finished pods too. */
 #include "support/test.h"
 
 #include "debug/resources.h"
@@ -23,7 +23,7 @@ static void assert_has(const char *page, const char *line)
         fail_msg("no %s in\n%s", line, page);
 }
 
-static void shows_what_pods_ask_for(void **state _unused_)
+static void shows_requests_and_limits(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct container container = { .name = STR("c"),
@@ -59,7 +59,7 @@ static void shows_what_pods_ask_for(void **state _unused_)
     cluster_release(&cluster);
 }
 
-static void nobody_is_an_empty_page(void **state _unused_)
+static void no_pods_is_an_empty_page(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct cluster cluster;
@@ -72,8 +72,8 @@ static void nobody_is_an_empty_page(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shows_what_pods_ask_for),
-        cmocka_unit_test(nobody_is_an_empty_page),
+        cmocka_unit_test(shows_requests_and_limits),
+        cmocka_unit_test(no_pods_is_an_empty_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A ring of texts: the newest stay, equal ones are kept once, nothing goes around the end. */
+/* A ring of texts: the newest stay, equal ones are kept once, no text wraps around. */
 #include "support/test.h"
 
 #include "debug/ring.h"
@@ -10,7 +10,7 @@ struct head {
 struct seen {
     uint64_t first, last;
     size_t count, gone;
-    const char *body; /* that each must have, where it has one */
+    const char *body; /* expected of each item with a body */
 };
 
 static void see(void *context, const struct ring_item *item)
@@ -63,7 +63,7 @@ static void equal_bodies_are_kept_once(void **state)
     char body[2001];
     memset(body, 'b', 2000);
     body[2000] = '\0';
-    for (uint64_t i = 1; i <= 200; i++) /* which would be six times the room */
+    for (uint64_t i = 1; i <= 200; i++) /* six times the capacity if kept separately */
         add(ring, i, str_from(body));
     struct seen seen = { .body = body };
     ring_each(ring, see, &seen);
@@ -74,12 +74,12 @@ static void equal_bodies_are_kept_once(void **state)
         add(ring, i, str_from(body));
         ring_each(ring, see, &seen);
         assert_true(seen.count > 100);
-        assert_true(seen.gone < seen.count / 2 + 1); /* the newer half has its words */
+        assert_true(seen.gone < seen.count / 2 + 1); /* the newer half still has its bodies */
     }
     ring_free(ring);
 }
 
-static void too_long_is_refused(void **state)
+static void too_long_is_rejected(void **state)
 {
     (void)state;
     struct ring *ring = ring_new(4096, sizeof(struct head));
@@ -97,7 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_stay),
         cmocka_unit_test(equal_bodies_are_kept_once),
-        cmocka_unit_test(too_long_is_refused),
+        cmocka_unit_test(too_long_is_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The queue as the running scheduler shows it. */
+/* The queue view of a running scheduler. */
 #include "support/engine_fixture.h"
 
 #include "debug/views.h"
@@ -29,7 +29,7 @@ static yyjson_val *at(yyjson_doc *doc, const char *pointer)
     return val;
 }
 
-static void everybody_is_shown_with_reasons(void **state)
+static void all_pods_are_shown_with_reasons(void **state)
 {
     (void)state;
     struct engine_fixture e;
@@ -59,7 +59,7 @@ static void everybody_is_shown_with_reasons(void **state)
 
     static const struct {
         struct view_filter filter;
-        const char *pod; /* the only one, or NULL: none */
+        const char *pod; /* the only pod, or NULL: none */
     } filters[] = {
         { { .queue = STR("gated"), .limit = 9 }, "held" },
         { { .plugin = STR("NodeResourcesFit"), .limit = 9 }, "big" },
@@ -103,6 +103,6 @@ static void everybody_is_shown_with_reasons(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(everybody_is_shown_with_reasons) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_pods_are_shown_with_reasons) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

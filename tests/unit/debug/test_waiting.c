@@ -1,5 +1,5 @@
-/* Pods on their way as the running scheduler shows them, and what is left when one of them goes, changes, or is taken
- * by others. */
+/* Pods between Reserve and Bind as a running scheduler shows them, and what remains when one of them is deleted,
+ * changed or bound by another scheduler. */
 #include "unit/engine/fake_host.h"
 
 #include "debug/waiting.h"
@@ -71,7 +71,7 @@ static void begin(struct fake_host *h)
     fixture_load(&h->e.f, NODE("a", "1"));
     fixture_load(&h->e.f, POD("p", "1", ""));
     host_settle(h);
-    while (host_open(h, EFFECT_POD_STATUS)) /* where it is going */
+    while (host_open(h, EFFECT_POD_STATUS)) /* the nomination */
         host_answer(h, host_wants(h, EFFECT_POD_STATUS), ANSWER_DONE);
 }
 
@@ -100,7 +100,7 @@ static yyjson_val *at(yyjson_doc *doc, const char *pointer)
     return val;
 }
 
-/* The first pod's stage, and whom it waits for: "Guard 3.5, Gate 7.5". */
+/* The first pod's stage, and the plugins that it waits for: "Guard 3.5, Gate 7.5". */
 static void assert_shown(const struct fake_host *h, const char *stage, const char *waits_for)
 {
     yyjson_doc *doc = look(h, "", 10);
@@ -119,7 +119,7 @@ static void assert_shown(const struct fake_host *h, const char *stage, const cha
     strbuf_release(&text);
 }
 
-static void a_pod_is_shown_on_its_way(void **state)
+static void a_pod_is_shown_in_each_stage(void **state)
 {
     (void)state;
     struct fake_host h;
@@ -142,7 +142,7 @@ static void a_pod_is_shown_on_its_way(void **state)
     binding_event(binding, &(struct binding_event){ BINDING_ON_ALLOWED, h.e.now_ns, "Gate" });
     assert_shown(&h, "preparing", "Gate");
     prepared = true;
-    h.e.engine.cluster->storage_version++; /* what PreBind plugins look at has changed */
+    h.e.engine.cluster->storage_version++; /* objects that PreBind plugins read have changed */
     engine_tick(&h.e.engine, h.e.now_ns);
     assert_shown(&h, "binding", "DefaultBinder");
     host_answer(&h, host_wants(&h, EFFECT_BIND), ANSWER_DONE);
@@ -169,7 +169,8 @@ static void some_of_many_are_shown(void **state)
     }
     yyjson_doc *doc = look(&h, "", 3);
     assert_int_equal(yyjson_arr_size(at(doc, "/pods")), 3);
-    assert_string_equal(yyjson_get_str(at(doc, "/pods/0/name")), "p"); /* who waits longest comes first */
+    assert_string_equal(yyjson_get_str(at(doc, "/pods/0/name")),
+                        "p"); /* the longest waiting pod comes first */
     assert_string_equal(yyjson_get_str(at(doc, "/pods/2/name")), "q1");
     assert_int_equal(yyjson_get_int(at(doc, "/left")), 3);
     assert_int_equal(yyjson_get_int(at(doc, "/counts/waiting for permission")), 6);
@@ -187,56 +188,64 @@ static void some_of_many_are_shown(void **state)
     host_end(&h);
 }
 
-/* ---- what happens to a pod that waits ---- */
-enum happening { REMOVED, TOLD, NODE_GOES, NODE_GOES_AND_COMES, NODE_AND_POD_GO, TIME_IS_UP, IS_PREEMPTED };
+/* ---- events while a pod waits ---- */
+enum event_kind {
+    REMOVED,
+    UPDATED,
+    NODE_GOES,
+    NODE_GOES_AND_COMES,
+    NODE_AND_POD_GO,
+    TIME_IS_UP,
+    IS_PREEMPTED
+};
 
-static const struct happens {
+static const struct event_case {
     const char *what;
-    enum happening happening;
-    const char *pod; /* TOLD */
+    enum event_kind event_kind;
+    const char *pod; /* UPDATED */
     uint32_t unreserved, bound;
-    size_t on_their_way; /* of p */
-    int64_t cpu_on_a;    /* that p has of it */
+    size_t still_waiting; /* whether p still waits */
+    int64_t cpu_on_a;     /* that p uses */
     enum queue_place place, next;
 } happenings[] = {
     { "deleted", REMOVED, NULL, 1, 0, 0, 0, QUEUE_NOWHERE, QUEUE_ACTIVE },
-    { "being deleted", TOLD, POD_WITH("p", "2", "1", ", deletionTimestamp: '2026-01-01T00:00:00Z'", ""), 1, 0,
-      0, 0, QUEUE_ERROR_BACKOFF, QUEUE_ACTIVE },
-    { "another label", TOLD, POD_WITH("p", "2", "1", ", labels: {a: b}", ""), 0, 0, 1, 1000, QUEUE_IN_FLIGHT,
-      QUEUE_UNSCHEDULABLE },
-    { "bound as wanted, by somebody else", TOLD, POD_WITH("p", "2", "1", "", ", nodeName: a"), 0, 1, 0, 1000,
-      QUEUE_NOWHERE, QUEUE_UNSCHEDULABLE },
-    { "bound elsewhere", TOLD, POD_WITH("p", "2", "1", "", ", nodeName: b"), 1, 0, 0, 0, QUEUE_NOWHERE,
+    { "being deleted", UPDATED, POD_WITH("p", "2", "1", ", deletionTimestamp: '2026-01-01T00:00:00Z'", ""), 1,
+      0, 0, 0, QUEUE_ERROR_BACKOFF, QUEUE_ACTIVE },
+    { "another label", UPDATED, POD_WITH("p", "2", "1", ", labels: {a: b}", ""), 0, 0, 1, 1000,
+      QUEUE_IN_FLIGHT, QUEUE_UNSCHEDULABLE },
+    { "bound to its node by another scheduler", UPDATED, POD_WITH("p", "2", "1", "", ", nodeName: a"), 0, 1,
+      0, 1000, QUEUE_NOWHERE, QUEUE_UNSCHEDULABLE },
+    { "bound elsewhere", UPDATED, POD_WITH("p", "2", "1", "", ", nodeName: b"), 1, 0, 0, 0, QUEUE_NOWHERE,
       QUEUE_ACTIVE },
-    { "another pod of that name", TOLD,
+    { "another pod of that name", UPDATED,
       "{kind: Pod, metadata: {name: p, uid: other}, spec: {nodeName: b, containers: [{name: c}]}}", 1, 0, 0,
       0, QUEUE_NOWHERE, QUEUE_ACTIVE },
     { "its node goes", NODE_GOES, NULL, 0, 0, 1, 0, QUEUE_IN_FLIGHT, QUEUE_UNSCHEDULABLE },
     { "its node goes and comes", NODE_GOES_AND_COMES, NULL, 0, 0, 1, 1000, QUEUE_IN_FLIGHT, QUEUE_ACTIVE },
     { "its node goes, and then the pod", NODE_AND_POD_GO, NULL, 1, 0, 0, 0, QUEUE_NOWHERE, QUEUE_ACTIVE },
     { "the time is up", TIME_IS_UP, NULL, 1, 0, 0, 0, QUEUE_UNSCHEDULABLE, QUEUE_ACTIVE },
-    { "somebody else needs the room", IS_PREEMPTED, NULL, 1, 0, 0, 0, QUEUE_ERROR_BACKOFF, QUEUE_ACTIVE },
+    { "preempted", IS_PREEMPTED, NULL, 1, 0, 0, 0, QUEUE_ERROR_BACKOFF, QUEUE_ACTIVE },
 };
 
-static void let_happen(struct fake_host *h, const struct happens *test)
+static void apply_event(struct fake_host *h, const struct event_case *test)
 {
     struct engine *engine = &h->e.engine;
     struct pod_info *pod = fixture_pod(&h->e.f, "p");
     int64_t now_ns = h->e.now_ns;
-    enum happening happening = test->happening;
-    if (happening == TOLD)
+    enum event_kind event_kind = test->event_kind;
+    if (event_kind == UPDATED)
         fixture_load(&h->e.f, test->pod);
-    if (happening == NODE_GOES || happening == NODE_GOES_AND_COMES || happening == NODE_AND_POD_GO)
+    if (event_kind == NODE_GOES || event_kind == NODE_GOES_AND_COMES || event_kind == NODE_AND_POD_GO)
         engine_remove_object(engine, KIND_NODE, STR(""), STR("a"), now_ns);
-    if (happening == NODE_GOES_AND_COMES)
+    if (event_kind == NODE_GOES_AND_COMES)
         fixture_load(&h->e.f, NODE("a", "1"));
-    if (happening == REMOVED || happening == NODE_AND_POD_GO)
+    if (event_kind == REMOVED || event_kind == NODE_AND_POD_GO)
         engine_remove_pod(engine, pod, now_ns);
-    if (happening == IS_PREEMPTED)
+    if (event_kind == IS_PREEMPTED)
         assert_true(
             binding_event(binding_find(engine, pod->api),
                           &(struct binding_event){ BINDING_ON_PREEMPTED, now_ns, "DefaultPreemption" }));
-    if (happening == TIME_IS_UP)
+    if (event_kind == TIME_IS_UP)
         engine_tick(engine, now_ns + 5 * SECOND);
 }
 
@@ -247,26 +256,26 @@ static enum queue_place place_of(const struct fake_host *h, const char *name)
     return entry ? entry->place : QUEUE_NOWHERE;
 }
 
-/* The room, the reservation, the queue and the list are right, whatever happens, and all memory is given back. */
+/* Resources, reservations, the queue and the list are right after each event, and all memory is freed. */
 static void nothing_is_left_of_a_pod_that_waited(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(happenings); i++) {
-        const struct happens *test = &happenings[i];
+        const struct event_case *test = &happenings[i];
         struct fake_host h;
         begin(&h);
-        fixture_load(&h.e.f, POD("next", "1", "")); /* waits for the room */
+        fixture_load(&h.e.f, POD("next", "1", "")); /* waits for the cpu */
         host_settle(&h);
         assert_int_equal(place_of(&h, "next"), QUEUE_UNSCHEDULABLE);
         h.e.now_ns += 4 * SECOND;
-        let_happen(&h, test);
+        apply_event(&h, test);
         uint32_t row = cluster_row(&h.e.f.cluster, STR("a"));
         int64_t cpu = row == ROW_NONE ? 0 : h.e.f.cluster.col.used[RES_CPU][row];
         yyjson_doc *doc = look(&h, "default/p", 9);
         size_t shown = yyjson_arr_size(at(doc, "/pods"));
         uint32_t waiting = h.e.engine.bindings_at[BINDING_PERMIT];
-        if (unreserved != test->unreserved || bound != test->bound || shown != test->on_their_way ||
-            waiting != test->on_their_way || h.e.engine.waiting.len != test->on_their_way ||
+        if (unreserved != test->unreserved || bound != test->bound || shown != test->still_waiting ||
+            waiting != test->still_waiting || h.e.engine.waiting.len != test->still_waiting ||
             cpu != test->cpu_on_a || place_of(&h, "p") != test->place || place_of(&h, "next") != test->next)
             fail_msg("%s: unreserved %u, bound %u, shown %zu, waiting %u, cpu %lld, p is %s, next is %s",
                      test->what, unreserved, bound, shown, waiting, (long long)cpu,
@@ -282,7 +291,7 @@ static void nothing_is_left_of_a_pod_that_waited(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_is_shown_on_its_way),
+        cmocka_unit_test(a_pod_is_shown_in_each_stage),
         cmocka_unit_test(some_of_many_are_shown),
         cmocka_unit_test(nothing_is_left_of_a_pod_that_waited),
     };

@@ -1,4 +1,4 @@
-/* Messages of many threads reach the one that takes them: all of them, and each thread's in its order. */
+/* Messages from many threads all reach the reader, in the order of each thread. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ static void count(void *context)
     ++*(int *)context;
 }
 
-/* A context goes with a message that is never called, and with no other. */
+/* The context of a call is dropped if the call is not made, and only then. */
 static void test_contexts_of_calls(void **state _unused_)
 {
     struct inbox *inbox = inbox_new();
@@ -81,7 +81,7 @@ static void test_contexts_of_calls(void **state _unused_)
     struct list taken = inbox_take(inbox, 0);
     struct inbox_message *first = inbox_next(&taken), *second = inbox_next(&taken),
                          *third = inbox_next(&taken);
-    second->drop = NULL; /* as the core does it */
+    second->drop = NULL; /* as the core does */
     inbox_message_free(first);
     inbox_message_free(second);
     assert_int_equal(dropped, 1);
@@ -125,13 +125,13 @@ static void test_messages_own_what_they_carry(void **state _unused_)
     struct list taken = inbox_take(inbox, INT64_MAX);
     struct inbox_message *first = inbox_next(&taken), *second = inbox_next(&taken);
     struct live_object *object = first->object;
-    first->object = NULL; /* taken over */
+    first->object = NULL; /* ownership taken */
     inbox_message_free(first);
     object->object.meta->generation = 7;
     live_object_free(object);
     inbox_post(inbox, inbox_next(&taken));
     inbox_message_free(second);
-    inbox_free(inbox); /* with a message inside; a sanitizer sees whether all is freed */
+    inbox_free(inbox); /* with a message inside; the leak sanitizer checks that it is freed */
     inbox_message_free(NULL);
     live_object_free(NULL);
     inbox_free(NULL);

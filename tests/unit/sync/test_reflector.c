@@ -1,9 +1,9 @@
-/* test_reflector.c: lists and watches against an API server that the test answers for: what reaches the inbox, what is
- * asked for and when, and everything that can go wrong on the way. */
-#include "unit/sync/dialogue.h"
+/* Lists and watches with an API server that the test controls: which messages reach the inbox, which requests are sent
+ * and when, and every failure. */
+#include "unit/sync/manual_server.h"
 
 #include "sync/reflector.h"
-#include "unit/sync/wire_bytes.h"
+#include "unit/sync/protobuf_events.h"
 
 static const struct watched_kind pods = { KIND_POD, "pods", 100, true, "", "status.phase!=Failed" };
 static const struct watched_kind claims = {
@@ -19,20 +19,20 @@ static const struct watched_kind three[] = {
 #define PODS_WATCH \
     PODS "fieldSelector=status.phase%21%3DFailed&watch=true&allowWatchBookmarks=true&resourceVersion="
 
-/* ---- a client of the dialogue ---- */
+/* ---- a client of the manual server ---- */
 
-static struct dialogue server;
+static struct manual_server server;
 static struct api *api;
 static struct inbox *inbox;
 static struct reflectors *all;
-static struct list messages; /* taken and not looked at */
+static struct list messages; /* taken from the inbox and not checked yet */
 
 static int setup(void **state _unused_)
 {
     static char url[64];
     static struct kube_access access;
     struct error err;
-    dialogue_start(&server);
+    manual_server_start(&server);
     snprintf(url, sizeof(url), "http://127.0.0.1:%d", server.port);
     access = (struct kube_access){ .cluster.server = str_from(url) };
     if (api_new(&(struct api_options){ .access = &access, .qps = -1 }, &api, &err) < 0)
@@ -49,7 +49,7 @@ static int teardown(void **state _unused_)
     for (struct inbox_message *message; (message = inbox_next(&messages));)
         inbox_message_free(message);
     inbox_free(inbox);
-    dialogue_stop(&server);
+    manual_server_stop(&server);
     return 0;
 }
 
@@ -66,7 +66,7 @@ static void start_pods(void)
     start(&pods, 1, (struct reflector_options){ 0 });
 }
 
-/* The next message; NULL: none comes in time. */
+/* The next message; NULL: none arrives in time. */
 static struct inbox_message *message_within(int64_t ms)
 {
     if (list_empty(&messages))
@@ -76,14 +76,14 @@ static struct inbox_message *message_within(int64_t ms)
 
 static void want(enum inbox_message_kind kind, const char *name)
 {
-    struct inbox_message *message = message_within(DIALOGUE_WAIT_MS);
+    struct inbox_message *message = message_within(MANUAL_SERVER_WAIT_MS);
     if (!message)
         fail_msg("no message about %s came", name ? name : "a list");
     assert_int_equal(message->kind, kind);
     if (name) {
         assert_str(message->object->object.meta->name, name);
         assert_int_equal(message->object->object.kind, message->api_kind);
-        /* One piece of memory of the right size. */
+        /* One allocation of the right size. */
         assert_int_equal(arena_used(&message->object->arena), message->object->arena.total_bytes);
     }
     inbox_message_free(message);
@@ -101,14 +101,14 @@ static int64_t ms_since(int64_t ns)
     return (monotonic_ns() - ns) / 1000000;
 }
 
-/* A pause that would be noticed: nobody waits for that long. */
-enum { NEVER_MS = 20 * DIALOGUE_WAIT_MS };
+/* A pause that no test would wait for. */
+enum { NEVER_MS = 20 * MANUAL_SERVER_WAIT_MS };
 
-/* Lists pods, at version 100, and hears the watch behind it. */
-static struct exchange *to_watch(const char *items)
+/* Answers the list of pods at version 100, and takes the watch that follows. */
+static struct manual_request *to_watch(const char *items)
 {
-    reply_list(hear(&server, PODS), "100", "", items);
-    struct exchange *watch = hear(&server, PODS_WATCH "100&");
+    reply_list(take_request(&server, PODS), "100", "", items);
+    struct manual_request *watch = take_request(&server, PODS_WATCH "100&");
     stream_begin(watch);
     return watch;
 }
@@ -116,66 +116,66 @@ static struct exchange *to_watch(const char *items)
 static void skip_list(size_t items)
 {
     for (size_t i = 0; i < items + 2; i++) {
-        struct inbox_message *message = message_within(DIALOGUE_WAIT_MS);
+        struct inbox_message *message = message_within(MANUAL_SERVER_WAIT_MS);
         assert_non_null(message);
         inbox_message_free(message);
     }
 }
 
-/* ---- the ordinary way ---- */
+/* ---- list and watch ---- */
 
 static void test_pages_then_watch(void **state _unused_)
 {
     start_pods();
-    struct exchange *x = hear(&server, PODS);
+    struct manual_request *x = take_request(&server, PODS);
     assert_string_equal(x->path, LISTED_PODS "=100");
     reply_list(x, "100", "a/b=", "a@1 b@2");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "a");
     want(MESSAGE_SET, "b");
-    x = hear(&server, PODS);
+    x = take_request(&server, PODS);
     assert_string_equal(x->path, LISTED_PODS "=100&continue=a%2Fb%3D");
     reply_list(x, "100", "", "c@3");
     want(MESSAGE_SET, "c");
     want(MESSAGE_LIST_END, NULL);
 
-    x = hear(&server, PODS_WATCH "100&timeoutSeconds=");
+    x = take_request(&server, PODS_WATCH "100&timeoutSeconds=");
     long seconds = strtol(strrchr(x->path, '=') + 1, NULL, 10);
     assert_in_range(seconds, 300, 600);
     stream_begin(x);
-    tell(x, "ADDED", "d@101");
+    send_event(x, "ADDED", "d@101");
     want(MESSAGE_SET, "d");
-    tell(x, "MODIFIED", "a@102");
+    send_event(x, "MODIFIED", "a@102");
     want(MESSAGE_SET, "a");
-    tell(x, "DELETED", "b@103");
+    send_event(x, "DELETED", "b@103");
     want(MESSAGE_REMOVE, "b");
     want_silence(50);
 
     assert_int_equal(reflectors_down_since_ns(all), 0);
 }
 
-/* On from the last event or bookmark, at once. */
+/* From the last event or bookmark, at once. */
 static void test_watch_resumes(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .backoff_ms_min = NEVER_MS, .backoff_ms_max = NEVER_MS });
-    struct exchange *watch = to_watch("a@1");
+    struct manual_request *watch = to_watch("a@1");
     skip_list(1);
-    tell(watch, "MODIFIED", "a@120");
-    tell(watch, "BOOKMARK", "@150");
+    send_event(watch, "MODIFIED", "a@120");
+    send_event(watch, "BOOKMARK", "@150");
     want(MESSAGE_SET, "a");
     stream_end(watch);
-    watch = hear(&server, PODS_WATCH "150&");
+    watch = take_request(&server, PODS_WATCH "150&");
     stream_begin(watch);
-    tell(watch, "MODIFIED", "a@151");
+    send_event(watch, "MODIFIED", "a@151");
     want(MESSAGE_SET, "a");
     stream_end(watch);
-    hear(&server, PODS_WATCH "151&");
+    take_request(&server, PODS_WATCH "151&");
 }
 
 static void test_events_in_pieces(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("");
+    struct manual_request *watch = to_watch("");
     struct strbuf bytes = event_bytes("ADDED", "Pod", "a@101"), more = event_bytes("DELETED", "Pod", "a@102");
     strbuf_str(&bytes, strbuf_slice(&more));
     for (size_t i = 0; i < bytes.len; i += 7)
@@ -207,22 +207,22 @@ static void test_json(void **state _unused_)
     static const char gone[] =
         "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"code\":410}}";
     start_pods();
-    reply(hear(&server, PODS), 200, "Content-Type: application/json\r\n", str_from(list));
+    reply(take_request(&server, PODS), 200, "Content-Type: application/json\r\n", str_from(list));
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "a");
     want(MESSAGE_SET, "b");
     want(MESSAGE_LIST_END, NULL);
-    struct exchange *watch = hear(&server, PODS_WATCH "100&");
+    struct manual_request *watch = take_request(&server, PODS_WATCH "100&");
     stream_begin(watch);
     for (size_t i = 0; i < strlen(events); i++)
         stream_put(watch, str_slice(str_from(events), i, i + 1));
     want(MESSAGE_SET, "x\"}{");
     want(MESSAGE_REMOVE, "c");
     stream_end(watch);
-    watch = hear(&server, PODS_WATCH "171&");
+    watch = take_request(&server, PODS_WATCH "171&");
     stream_begin(watch);
     stream_put(watch, str_from(gone));
-    hear(&server, LISTED_PODS);
+    take_request(&server, LISTED_PODS);
 }
 
 /* ---- too old ---- */
@@ -230,31 +230,31 @@ static void test_json(void **state _unused_)
 static void test_gone_watch_lists_again(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = NEVER_MS, .refused_ms_max = NEVER_MS });
-    hang_up(to_watch("a@1"));
+    drop_connection(to_watch("a@1"));
     skip_list(1);
-    reply(hear(&server, PODS_WATCH "100&"), 410, "", STR("gone"));
-    reply_list(hear(&server, LISTED_PODS "=100"), "200", "", "b@150");
+    reply(take_request(&server, PODS_WATCH "100&"), 410, "", STR("gone"));
+    reply_list(take_request(&server, LISTED_PODS "=100"), "200", "", "b@150");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "b");
     want(MESSAGE_LIST_END, NULL);
 
-    struct exchange *watch = hear(&server, PODS_WATCH "200&");
+    struct manual_request *watch = take_request(&server, PODS_WATCH "200&");
     stream_begin(watch);
-    tell(watch, "ADDED", "c@201");
-    tell_error(watch, 410);
+    send_event(watch, "ADDED", "c@201");
+    send_error_event(watch, 410);
     want(MESSAGE_SET, "c");
-    reply_list(hear(&server, LISTED_PODS), "300", "", "");
+    reply_list(take_request(&server, LISTED_PODS), "300", "", "");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_LIST_END, NULL);
-    hear(&server, PODS_WATCH "300&");
+    take_request(&server, PODS_WATCH "300&");
 }
 
-static void test_gone_token_begins_the_list_anew(void **state _unused_)
+static void test_gone_token_restarts_the_list(void **state _unused_)
 {
     start_pods();
-    reply_list(hear(&server, PODS), "100", "token", "a@1");
-    reply(hear(&server, PODS), 410, "", STR("gone"));
-    struct exchange *x = hear(&server, PODS);
+    reply_list(take_request(&server, PODS), "100", "token", "a@1");
+    reply(take_request(&server, PODS), 410, "", STR("gone"));
+    struct manual_request *x = take_request(&server, PODS);
     assert_null(strstr(x->path, "continue"));
     reply_list(x, "130", "", "b@2");
     want(MESSAGE_LIST_BEGIN, NULL);
@@ -262,81 +262,81 @@ static void test_gone_token_begins_the_list_anew(void **state _unused_)
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "b");
     want(MESSAGE_LIST_END, NULL);
-    hear(&server, PODS_WATCH "130&");
+    take_request(&server, PODS_WATCH "130&");
 }
 
-/* Other errors end the watch; three in a row, and the list is asked for. */
+/* Other errors end the watch; after three in a row the reflector lists again. */
 static void test_errors_in_a_watch(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("");
+    struct manual_request *watch = to_watch("");
     for (int i = 0; i < 3; i++) {
         if (i)
-            stream_begin(watch = hear(&server, PODS_WATCH "100&"));
-        tell_error(watch, 500);
+            stream_begin(watch = take_request(&server, PODS_WATCH "100&"));
+        send_error_event(watch, 500);
     }
-    hear(&server, LISTED_PODS);
+    take_request(&server, LISTED_PODS);
 }
 
 static void test_back_in_time(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("a@90");
+    struct manual_request *watch = to_watch("a@90");
     skip_list(1);
-    tell(watch, "MODIFIED", "a@110");
-    tell(watch, "MODIFIED", "a@105"); /* the core will know what to do with it */
+    send_event(watch, "MODIFIED", "a@110");
+    send_event(watch, "MODIFIED", "a@105"); /* left to the core */
     want(MESSAGE_SET, "a");
     want(MESSAGE_SET, "a");
     stream_end(watch);
-    watch = hear(&server, PODS_WATCH "110&");
+    watch = take_request(&server, PODS_WATCH "110&");
     stream_begin(watch);
-    tell(watch, "MODIFIED", "a@40"); /* another history */
-    reply_list(hear(&server, LISTED_PODS), "50", "", "a@40");
+    send_event(watch, "MODIFIED", "a@40"); /* another storage history */
+    reply_list(take_request(&server, LISTED_PODS), "50", "", "a@40");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "a");
     want(MESSAGE_LIST_END, NULL);
-    hear(&server, PODS_WATCH "50&");
+    take_request(&server, PODS_WATCH "50&");
 }
 
-/* Somebody wants to know better: a list begins after the message that says so, whatever was under way. */
+/* A relist begins after its message, whatever was in progress. */
 static void test_relist(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("a@1");
+    struct manual_request *watch = to_watch("a@1");
     skip_list(1);
-    tell(watch, "MODIFIED", "a@101");
+    send_event(watch, "MODIFIED", "a@101");
     want(MESSAGE_SET, "a");
-    reflectors_relist(all, UINT64_C(1) << KIND_NODE); /* which is not watched */
+    reflectors_relist(all, UINT64_C(1) << KIND_NODE); /* not watched */
     reflectors_relist(all, UINT64_C(1) << KIND_POD);
     want(MESSAGE_DOUBT, NULL);
-    struct exchange *list = hear(&server, LISTED_PODS);
+    struct manual_request *list = take_request(&server, LISTED_PODS);
     reply_list(list, "200", "token", "b@150");
-    hear(&server, LISTED_PODS "=100&continue=token"); /* and again, in the middle of that */
+    take_request(&server, LISTED_PODS "=100&continue=token"); /* and again, during that list */
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "b");
     reflectors_relist(all, UINT64_C(1) << KIND_POD);
     want(MESSAGE_DOUBT, NULL);
-    list = hear(&server, LISTED_PODS);
+    list = take_request(&server, LISTED_PODS);
     assert_null(strstr(list->path, "continue"));
     reply_list(list, "300", "", "");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_LIST_END, NULL);
-    hear(&server, PODS_WATCH "300&");
+    take_request(&server, PODS_WATCH "300&");
 
-    dialogue_down(&server);
+    manual_server_down(&server);
     usleep(100 * 1000);
     reflectors_relist(all, UINT64_C(1) << KIND_POD);
-    dialogue_up(&server);
+    manual_server_up(&server);
     want(MESSAGE_DOUBT, NULL);
-    hear(&server, LISTED_PODS);
+    take_request(&server, LISTED_PODS);
 }
 
-/* ---- the server is away ---- */
+/* ---- the server is unreachable ---- */
 
 static void answer_all(size_t lists)
 {
     for (size_t i = 0; i < 2 * lists; i++) {
-        struct exchange *x = hear(&server, "/api/v1/");
+        struct manual_request *x = take_request(&server, "/api/v1/");
         const char *kind = strstr(x->path, "pods") ? "Pod" : strstr(x->path, "nodes") ? "Node" : "Service";
         if (strstr(x->path, "limit="))
             reply_list_of(x, kind, "100", "", "");
@@ -345,17 +345,17 @@ static void answer_all(size_t lists)
     }
 }
 
-/* How long it takes until all of them watch again. */
+/* The time until all reflectors watch again. */
 static int64_t comes_back_after_ms(void)
 {
-    dialogue_down(&server);
+    manual_server_down(&server);
     while (!reflectors_down_since_ns(all))
         usleep(1000);
     usleep(1500 * 1000);
-    dialogue_up(&server);
+    manual_server_up(&server);
     int64_t up_ns = monotonic_ns(), last_ns = 0;
     for (int i = 0; i < 3; i++) {
-        struct exchange *x = hear(&server, "/api/v1/");
+        struct manual_request *x = take_request(&server, "/api/v1/");
         assert_non_null(strstr(x->path, "resourceVersion=100"));
         last_ns = MAX(last_ns, x->at_ns);
         stream_begin(x);
@@ -369,13 +369,13 @@ static void test_all_come_back_with_the_server(void **state _unused_)
     enum { SOON_MS = 800, TRIES = 6 };
     start(three, 3, (struct reflector_options){ 0 });
     answer_all(3);
-    int64_t best_ms = INT64_MAX; /* of a machine that may be busy */
+    int64_t best_ms = INT64_MAX; /* the machine may be busy */
     for (int i = 0; i < TRIES && best_ms >= SOON_MS; i++)
         best_ms = MIN(best_ms, comes_back_after_ms());
     assert_true(best_ms < SOON_MS);
 }
 
-/* One probe for all, and no more often than it is good for. */
+/* One probe for all reflectors, at a bounded rate. */
 static void test_no_flood(void **state _unused_)
 {
     start(three, 3, (struct reflector_options){ 0 });
@@ -383,7 +383,7 @@ static void test_no_flood(void **state _unused_)
     size_t before = server.connections;
     pthread_mutex_lock(&server.lock);
     server.mute = true;
-    vec_for(&server.lines, line)
+    vec_for(&server.connections_list, line)
         shutdown((*line)->fd, SHUT_RDWR);
     pthread_mutex_unlock(&server.lock);
     int64_t begun_ns = monotonic_ns();
@@ -399,28 +399,28 @@ static void test_no_flood(void **state _unused_)
     server.mute = false;
     pthread_mutex_unlock(&server.lock);
     for (int i = 0; i < 3; i++)
-        hear(&server, "/api/v1/");
+        take_request(&server, "/api/v1/");
 }
 
 static void test_server_comes_late(void **state _unused_)
 {
-    dialogue_down(&server);
+    manual_server_down(&server);
     start_pods();
     usleep(300 * 1000);
-    dialogue_up(&server);
-    reply_list(hear(&server, PODS), "100", "", "a@1");
+    manual_server_up(&server);
+    reply_list(take_request(&server, PODS), "100", "", "a@1");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "a");
     want(MESSAGE_LIST_END, NULL);
 }
 
-/* In the middle of a list, the list goes on where it was. */
-static void test_lost_page_is_asked_for_again(void **state _unused_)
+/* A list continues with the page that was lost. */
+static void test_lost_page_is_requested_again(void **state _unused_)
 {
     start_pods();
-    reply_list(hear(&server, PODS), "100", "token", "a@1");
-    hang_up(hear(&server, PODS));
-    struct exchange *x = hear(&server, PODS);
+    reply_list(take_request(&server, PODS), "100", "token", "a@1");
+    drop_connection(take_request(&server, PODS));
+    struct manual_request *x = take_request(&server, PODS);
     assert_non_null(strstr(x->path, "continue=token"));
     reply_list(x, "100", "", "b@2");
     want(MESSAGE_LIST_BEGIN, NULL);
@@ -429,39 +429,39 @@ static void test_lost_page_is_asked_for_again(void **state _unused_)
     want(MESSAGE_LIST_END, NULL);
 }
 
-/* ---- the server says no ---- */
+/* ---- error responses ---- */
 
-static void test_busy_server_sets_the_pace(void **state _unused_)
+static void test_retry_after(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .patience_ms_max = 1000 });
-    static const char *const asks[] = { "Retry-After: 1\r\n", "Retry-After: 3600\r\n" };
-    for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
-        struct exchange *x = hear(&server, PODS);
-        int64_t told_ns = monotonic_ns();
-        reply(x, 429, asks[i], STR("later"));
-        x = hear(&server, PODS); /* 3600 s are too long */
-        assert_true(x->at_ns - told_ns >= 990 * INT64_C(1000000));
+    static const char *const headers[] = { "Retry-After: 1\r\n", "Retry-After: 3600\r\n" };
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
+        struct manual_request *x = take_request(&server, PODS);
+        int64_t replied_ns = monotonic_ns();
+        reply(x, 429, headers[i], STR("later"));
+        x = take_request(&server, PODS); /* 3600 s are too long */
+        assert_true(x->at_ns - replied_ns >= 990 * INT64_C(1000000));
         reply(x, 429, "", STR("later, without a time"));
     }
-    reply_list(hear(&server, PODS), "100", "", "");
-    struct exchange *watch = hear(&server, PODS_WATCH "100&");
-    int64_t told_ns = monotonic_ns();
+    reply_list(take_request(&server, PODS), "100", "", "");
+    struct manual_request *watch = take_request(&server, PODS_WATCH "100&");
+    int64_t replied_ns = monotonic_ns();
     reply(watch, 429, "Retry-After: 1\r\n", STR("later"));
-    assert_true(hear(&server, PODS_WATCH "100&")->at_ns - told_ns >= 990 * INT64_C(1000000));
+    assert_true(take_request(&server, PODS_WATCH "100&")->at_ns - replied_ns >= 990 * INT64_C(1000000));
 }
 
 static void test_server_errors_pass(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .patience_ms_max = NEVER_MS });
     int64_t begun_ns = monotonic_ns();
-    for (int i = 0; i < 6; i++) /* which is no reason to wait for so long */
-        reply(hear(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
-    assert_true(ms_since(begun_ns) > 500); /* more and more slowly */
-    reply_list(hear(&server, PODS), "100", "", "");
+    for (int i = 0; i < 6; i++) /* the delay is capped */
+        reply(take_request(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
+    assert_true(ms_since(begun_ns) > 500); /* with growing backoff */
+    reply_list(take_request(&server, PODS), "100", "", "");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_LIST_END, NULL);
-    reply(hear(&server, PODS_WATCH "100&"), 500, "", STR("oh"));
-    hear(&server, PODS_WATCH "100&");
+    reply(take_request(&server, PODS_WATCH "100&"), 500, "", STR("oh"));
+    take_request(&server, PODS_WATCH "100&");
 }
 
 static void test_forbidden_is_not_synced(void **state _unused_)
@@ -469,99 +469,102 @@ static void test_forbidden_is_not_synced(void **state _unused_)
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100, .refused_ms_max = 400 });
     int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 4; i++)
-        reply(hear(&server, PODS), i % 2 ? 401 : 403, "", STR("no"));
+        reply(take_request(&server, PODS), i % 2 ? 401 : 403, "", STR("no"));
     assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
     want_silence(10);
-    reply_list(hear(&server, PODS), "100", "", "");
+    reply_list(take_request(&server, PODS), "100", "", "");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_LIST_END, NULL);
-    reply(hear(&server, PODS_WATCH "100&"), 403, "", STR("no"));
-    stream_begin(hear(&server, PODS_WATCH "100&")); /* the same again, not a list */
+    reply(take_request(&server, PODS_WATCH "100&"), 403, "", STR("no"));
+    stream_begin(take_request(&server, PODS_WATCH "100&")); /* the same watch again, not a list */
 }
 
-/* A server that has just started may know nobody's rights yet. */
+/* A server that has just started may not have loaded its RBAC rules. */
 static void test_forbidden_for_a_while(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = NEVER_MS, .refused_ms_max = NEVER_MS });
-    reply_list(hear(&server, PODS), "100", "", "");
+    reply_list(take_request(&server, PODS), "100", "", "");
     for (int i = 0; i < 6; i++)
-        reply(hear(&server, PODS_WATCH "100&"), 403, "", STR("no"));
-    hear(&server, PODS_WATCH "100&");
+        reply(take_request(&server, PODS_WATCH "100&"), 403, "", STR("no"));
+    take_request(&server, PODS_WATCH "100&");
 }
 
 static void test_bad_request_lists_again(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 10 });
-    reply_list(hear(&server, PODS), "100", "", "");
-    reply(hear(&server, PODS_WATCH "100&"), 400, "", STR("what"));
-    hear(&server, LISTED_PODS);
+    reply_list(take_request(&server, PODS), "100", "", "");
+    reply(take_request(&server, PODS_WATCH "100&"), 400, "", STR("what"));
+    take_request(&server, LISTED_PODS);
 }
 
 static void test_not_served(void **state _unused_)
 {
     start(&claims, 1, (struct reflector_options){ .absent_ms = 300 });
-    reply(hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?limit=100"), 404, "", STR("no"));
-    struct exchange *x = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit=100");
-    int64_t told_ns = monotonic_ns();
+    reply(take_request(&server, "/apis/resource.k8s.io/v1/resourceclaims?limit=100"), 404, "", STR("no"));
+    struct manual_request *x =
+        take_request(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit=100");
+    int64_t replied_ns = monotonic_ns();
     reply(x, 404, "", STR("no"));
     want(MESSAGE_ABSENT, NULL);
-    x = hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?");
-    assert_true(x->at_ns - told_ns >= 100 * INT64_C(1000000));
+    x = take_request(&server, "/apis/resource.k8s.io/v1/resourceclaims?");
+    assert_true(x->at_ns - replied_ns >= 100 * INT64_C(1000000));
     reply(x, 404, "", STR("no"));
-    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 404, "", STR("no"));
-    want_silence(50); /* it was said */
-    reply(hear(&server, "/apis/resource.k8s.io/v1/resourceclaims?"), 404, "", STR("no"));
+    reply(take_request(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 404, "", STR("no"));
+    want_silence(50); /* reported once */
+    reply(take_request(&server, "/apis/resource.k8s.io/v1/resourceclaims?"), 404, "", STR("no"));
     struct strbuf body = { 0 };
     protobuf_text_object(&body, "resource.k8s.io/v1beta2", "ResourceClaimList",
                          "1{ 2\"9\" } 2{ 1{ 1\"c\" } }");
-    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 200, "", strbuf_slice(&body));
+    reply(take_request(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?"), 200, "",
+          strbuf_slice(&body));
     strbuf_release(&body);
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "c");
     want(MESSAGE_LIST_END, NULL);
-    /* Taken away again. */
-    struct exchange *watch = hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?watch=true");
+    /* No longer served. */
+    struct manual_request *watch =
+        take_request(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?watch=true");
     reply(watch, 404, "", STR("no"));
-    reply(hear(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit"), 404, "", STR("no"));
+    reply(take_request(&server, "/apis/resource.k8s.io/v1beta2/resourceclaims?limit"), 404, "", STR("no"));
     want(MESSAGE_ABSENT, NULL);
 }
 
-static void test_required_is_waited_for(void **state _unused_)
+static void test_required_kind_is_waited_for(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 20 });
     for (int i = 0; i < 3; i++)
-        reply(hear(&server, PODS), 404, "", STR("no"));
+        reply(take_request(&server, PODS), 404, "", STR("no"));
     want_silence(50);
-    reply_list(hear(&server, PODS), "100", "", "");
+    reply_list(take_request(&server, PODS), "100", "", "");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_LIST_END, NULL);
 }
 
-/* ---- what cannot be read ---- */
+/* ---- undecodable data ---- */
 
-static void test_undecodable_objects_cost_nothing_else(void **state _unused_)
+static void test_undecodable_objects_are_skipped(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("a@1 ! b@2");
+    struct manual_request *watch = to_watch("a@1 ! b@2");
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "a");
     want(MESSAGE_SET, "b");
     want(MESSAGE_LIST_END, NULL);
-    tell(watch, "MODIFIED", "!");
-    tell(watch, "WHATEVER", "a@101");
+    send_event(watch, "MODIFIED", "!");
+    send_event(watch, "WHATEVER", "a@101");
     struct strbuf other = event_bytes("ADDED", "Node", "a@102"),
                   unknown = event_bytes("ADDED", "Odd", "a@102");
     stream_put(watch, strbuf_slice(&other));
     stream_put(watch, strbuf_slice(&unknown));
     strbuf_release(&other);
     strbuf_release(&unknown);
-    tell(watch, "MODIFIED", "b@103");
+    send_event(watch, "MODIFIED", "b@103");
     want(MESSAGE_SET, "b");
     stream_end(watch);
-    hear(&server, PODS_WATCH "103&");
+    take_request(&server, PODS_WATCH "103&");
 }
 
-static void test_lists_that_are_none(void **state _unused_)
+static void test_malformed_lists(void **state _unused_)
 {
     static const char *const bodies[] = {
         "",
@@ -576,36 +579,36 @@ static void test_lists_that_are_none(void **state _unused_)
     };
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 1, .refused_ms_max = 5 });
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
-        reply(hear(&server, PODS), 200, "", str_from(bodies[i]));
-    /* A list that does not go on. */
-    reply_list(hear(&server, PODS), "1", "same", "");
-    reply_list(hear(&server, PODS), "1", "same", "");
+        reply(take_request(&server, PODS), 200, "", str_from(bodies[i]));
+    /* A list that repeats its continue token. */
+    reply_list(take_request(&server, PODS), "1", "same", "");
+    reply_list(take_request(&server, PODS), "1", "same", "");
     want(MESSAGE_LIST_BEGIN, NULL);
-    assert_null(strstr(hear(&server, PODS)->path, "continue"));
+    assert_null(strstr(take_request(&server, PODS)->path, "continue"));
     want_silence(10);
 }
 
 static void test_giant_event(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("");
+    struct manual_request *watch = to_watch("");
     stream_put(watch, (struct str){ "\x01\x00\x00\x01", 4 });
-    reply_list(hear(&server, LISTED_PODS), "200", "", "");
-    hear(&server, PODS_WATCH "200&");
+    reply_list(take_request(&server, LISTED_PODS), "200", "", "");
+    take_request(&server, PODS_WATCH "200&");
 }
 
-static void test_broken_off_event(void **state _unused_)
+static void test_truncated_event(void **state _unused_)
 {
     start_pods();
-    struct exchange *watch = to_watch("");
+    struct manual_request *watch = to_watch("");
     struct strbuf bytes = event_bytes("ADDED", "Pod", "a@101");
     stream_put(watch, strbuf_slice(&bytes));
     stream_put(watch, str_slice(strbuf_slice(&bytes), 0, bytes.len - 1));
     strbuf_release(&bytes);
-    hang_up(watch);
-    watch = hear(&server, PODS_WATCH "101&");
+    drop_connection(watch);
+    watch = take_request(&server, PODS_WATCH "101&");
     stream_begin(watch);
-    tell(watch, "ADDED", "b@102"); /* nothing of the half is left */
+    send_event(watch, "ADDED", "b@102"); /* nothing of the truncated event is left */
     skip_list(0);
     want(MESSAGE_SET, "a");
     want(MESSAGE_SET, "b");
@@ -617,9 +620,9 @@ static void test_page_too_large(void **state _unused_)
     struct strbuf large = { 0 };
     for (int i = 0; i < 5000; i++)
         strbuf_putc(&large, 'x');
-    reply(hear(&server, PODS), 200, "", strbuf_slice(&large));
+    reply(take_request(&server, PODS), 200, "", strbuf_slice(&large));
     strbuf_release(&large);
-    struct exchange *x = hear(&server, PODS);
+    struct manual_request *x = take_request(&server, PODS);
     assert_non_null(strstr(x->path, "limit=25"));
     reply_list(x, "100", "", "a@1");
     want(MESSAGE_LIST_BEGIN, NULL);
@@ -627,56 +630,56 @@ static void test_page_too_large(void **state _unused_)
     want(MESSAGE_LIST_END, NULL);
 }
 
-/* A server that ends every watch as it begins is not asked without a pause. */
+/* A server that ends every watch at once gets requests with backoff. */
 static void test_short_watches(void **state _unused_)
 {
     start_pods();
     int64_t begun_ns = monotonic_ns();
     stream_end(to_watch(""));
     for (int i = 0; i < 5; i++) {
-        struct exchange *watch = hear(&server, PODS_WATCH "100&");
+        struct manual_request *watch = take_request(&server, PODS_WATCH "100&");
         stream_begin(watch);
         stream_end(watch);
     }
     assert_true(ms_since(begun_ns) >= 25 + 50 + 100 + 200 + 250);
 }
 
-/* Nor is one whose watches are always too old already. */
-static void test_gone_again_and_again(void **state _unused_)
+/* So does one whose watches are always too old. */
+static void test_always_gone(void **state _unused_)
 {
     start(&pods, 1, (struct reflector_options){ .refused_ms_min = 100 });
     int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 5; i++) {
-        reply_list(hear(&server, PODS), "100", "", "");
-        reply(hear(&server, PODS), 410, "", STR("gone"));
+        reply_list(take_request(&server, PODS), "100", "", "");
+        reply(take_request(&server, PODS), 410, "", STR("gone"));
     }
     assert_true(ms_since(begun_ns) >= 50 + 100 + 200);
 }
 
-/* ---- the end ---- */
+/* ---- stop ---- */
 
 static void test_stop_at_any_time(void **state _unused_)
 {
     for (int i = 0; i < 6; i++) {
         start(three, 3, (struct reflector_options){ 0 });
-        struct exchange *x = i > 0 ? hear(&server, "/api/v1/") : NULL;
+        struct manual_request *x = i > 0 ? take_request(&server, "/api/v1/") : NULL;
         if (i == 1)
             reply(x, 404, "", STR("no"));
         if (i == 2)
-            hang_up(x);
+            drop_connection(x);
         if (i == 3)
             reply(x, 200, "", STR("rubbish"));
         if (i >= 4)
-            dialogue_down(&server);
+            manual_server_down(&server);
         if (i == 5)
             usleep(200 * 1000);
         int64_t now_ns = monotonic_ns();
         reflectors_stop(all);
         all = NULL;
-        assert_true(ms_since(now_ns) < 20000); /* no answer is waited for */
+        assert_true(ms_since(now_ns) < 20000); /* no response is awaited */
         if (i < 4)
-            dialogue_down(&server);
-        dialogue_up(&server);
+            manual_server_down(&server);
+        manual_server_up(&server);
     }
     reflectors_stop(NULL);
 }
@@ -722,28 +725,28 @@ int main(void)
         live(test_events_in_pieces),
         live(test_json),
         live(test_gone_watch_lists_again),
-        live(test_gone_token_begins_the_list_anew),
+        live(test_gone_token_restarts_the_list),
         live(test_errors_in_a_watch),
         live(test_back_in_time),
         live(test_relist),
         live(test_all_come_back_with_the_server),
         live(test_no_flood),
         live(test_server_comes_late),
-        live(test_lost_page_is_asked_for_again),
-        live(test_busy_server_sets_the_pace),
+        live(test_lost_page_is_requested_again),
+        live(test_retry_after),
         live(test_server_errors_pass),
         live(test_forbidden_is_not_synced),
         live(test_forbidden_for_a_while),
         live(test_bad_request_lists_again),
         live(test_not_served),
-        live(test_required_is_waited_for),
-        live(test_undecodable_objects_cost_nothing_else),
-        live(test_lists_that_are_none),
+        live(test_required_kind_is_waited_for),
+        live(test_undecodable_objects_are_skipped),
+        live(test_malformed_lists),
         live(test_giant_event),
-        live(test_broken_off_event),
+        live(test_truncated_event),
         live(test_page_too_large),
         live(test_short_watches),
-        live(test_gone_again_and_again),
+        live(test_always_gone),
         live(test_stop_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
-/* wire_bytes.h: lists and watch events in protobuf as API servers send them, for a dialogue. */
-#ifndef UNIT_CLIENT_WIRE_BYTES_H
-#define UNIT_CLIENT_WIRE_BYTES_H
+/* protobuf_events.h: lists and watch events in protobuf as API servers send them, for a manual server. */
+#ifndef UNIT_SYNC_PROTOBUF_EVENTS_H
+#define UNIT_SYNC_PROTOBUF_EVENTS_H
 
 #include "support/protobuf_text.h"
-#include "unit/sync/dialogue.h"
+#include "unit/sync/manual_server.h"
 
-/* "web@12" is an object by that name and resource version; "!" one that cannot be decoded. */
+/* "web@12" is an object with this name and resourceVersion; "!" an object that cannot be decoded. */
 static inline void put_item(struct strbuf *out, const char *item)
 {
     const char *at = strchr(item, '@');
@@ -34,15 +34,16 @@ static inline struct strbuf list_bytes(const char *kind, const char *version, co
     return out;
 }
 
-static inline void reply_list_of(struct exchange *x, const char *kind, const char *version, const char *token,
-                                 const char *items)
+static inline void reply_list_of(struct manual_request *x, const char *kind, const char *version,
+                                 const char *token, const char *items)
 {
     struct strbuf body = list_bytes(kind, version, token, items);
     reply(x, 200, "Content-Type: application/vnd.kubernetes.protobuf\r\n", strbuf_slice(&body));
     strbuf_release(&body);
 }
 
-static inline void reply_list(struct exchange *x, const char *version, const char *token, const char *items)
+static inline void reply_list(struct manual_request *x, const char *version, const char *token,
+                              const char *items)
 {
     reply_list_of(x, "Pod", version, token, items);
 }
@@ -71,14 +72,14 @@ static inline struct strbuf event_bytes(const char *type, const char *kind, cons
     return out;
 }
 
-static inline void tell(struct exchange *watch, const char *type, const char *item)
+static inline void send_event(struct manual_request *watch, const char *type, const char *item)
 {
     struct strbuf bytes = event_bytes(type, "Pod", item);
     stream_put(watch, strbuf_slice(&bytes));
     strbuf_release(&bytes);
 }
 
-static inline void tell_error(struct exchange *watch, int code)
+static inline void send_error_event(struct manual_request *watch, int code)
 {
     struct strbuf object = { 0 }, out = { 0 };
     char text[64];

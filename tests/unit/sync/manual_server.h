@@ -1,15 +1,15 @@
-/* dialogue.h: an API server inside the test that the test answers for, request by request:
+/* manual_server.h: an API server whose requests the test answers one by one:
  *
- *     struct exchange *list = hear(&server, "/api/v1/pods?");     // waits for such a request
+ *     struct manual_request *list = take_request(&server, "/api/v1/pods?");     // waits for such a request
  *     reply(list, 200, "", body);
- *     struct exchange *watch = hear(&server, "/api/v1/pods?");
+ *     struct manual_request *watch = take_request(&server, "/api/v1/pods?");
  *     stream_begin(watch);
  *     stream_put(watch, bytes);
- *     stream_end(watch);  or  hang_up(watch);
+ *     stream_end(watch);  or  drop_connection(watch);
  *
- * It can go down, and come back on the same port. "/version" is answered without the test. */
-#ifndef UNIT_CLIENT_DIALOGUE_H
-#define UNIT_CLIENT_DIALOGUE_H
+ * It can go down and come back on the same port. "/version" is answered automatically. */
+#ifndef UNIT_SYNC_MANUAL_SERVER_H
+#define UNIT_SYNC_MANUAL_SERVER_H
 
 #include "support/test.h"
 
@@ -22,33 +22,33 @@
 #include "base/vec.h"
 #include "http/http.h"
 
-enum { DIALOGUE_WAIT_MS = 60000, DIALOGUE_PATH_MAX = 2048 };
+enum { MANUAL_SERVER_WAIT_MS = 60000, MANUAL_SERVER_PATH_MAX = 2048 };
 
-struct dialogue;
+struct manual_server;
 
-struct exchange {
-    struct dialogue *server;
+struct manual_request {
+    struct manual_server *server;
     int fd;
-    char path[DIALOGUE_PATH_MAX];
+    char path[MANUAL_SERVER_PATH_MAX];
     int64_t at_ns;
-    bool taken, over, ends; /* over: the next request may come; ends: it will not */
+    bool taken, over, ends; /* over: the next request may follow; ends: the connection is closed */
 };
 
-struct dialogue_line {
-    struct dialogue *server;
+struct manual_connection {
+    struct manual_server *server;
     pthread_t thread;
     int fd;
 };
 
-struct dialogue {
+struct manual_server {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int listener, port;
-    int keeper; /* has the port, so that nobody else takes it while the server is down */
+    int keeper; /* reserves the port while the server is down */
     pthread_t acceptor;
-    bool stopping, mute; /* mute: who connects is hung up on */
-    VEC(struct dialogue_line *) lines;
-    VEC(struct exchange *) exchanges;
+    bool stopping, mute; /* mute: closes every new connection */
+    VEC(struct manual_connection *) connections_list;
+    VEC(struct manual_request *) requests;
     size_t connections, probes;
 };
 
@@ -61,8 +61,8 @@ static inline void write_all(int fd, const char *text, size_t len)
     }
 }
 
-/* The path of the next request. False: the connection is over. */
-static inline bool dialogue_read(int fd, struct strbuf *in, char path[DIALOGUE_PATH_MAX])
+/* The path of the next request. False: the connection is closed. */
+static inline bool manual_server_read(int fd, struct strbuf *in, char path[MANUAL_SERVER_PATH_MAX])
 {
     char buf[4096];
     const char *end;
@@ -74,7 +74,7 @@ static inline bool dialogue_read(int fd, struct strbuf *in, char path[DIALOGUE_P
     }
     if (strncmp(in->text, "GET ", 4) != 0)
         return false;
-    snprintf(path, DIALOGUE_PATH_MAX, "%.*s", (int)strcspn(in->text + 4, " \r"), in->text + 4);
+    snprintf(path, MANUAL_SERVER_PATH_MAX, "%.*s", (int)strcspn(in->text + 4, " \r"), in->text + 4);
     size_t head = (size_t)(end - in->text) + 4;
     memmove(in->text, in->text + head, in->len - head + 1);
     in->len -= head;
@@ -90,14 +90,14 @@ static inline void reply_bytes(int fd, int status, const char *headers, struct s
     strbuf_release(&out);
 }
 
-/* Hands the request to the test and waits until it is done with it. */
-static inline bool dialogue_exchange(struct dialogue *server, int fd, const char *path)
+/* Passes the request to the test and waits until the test is done with it. */
+static inline bool manual_server_handle(struct manual_server *server, int fd, const char *path)
 {
-    struct exchange *x = xcalloc(1, sizeof(*x));
-    *x = (struct exchange){ .server = server, .fd = fd, .at_ns = monotonic_ns() };
+    struct manual_request *x = xcalloc(1, sizeof(*x));
+    *x = (struct manual_request){ .server = server, .fd = fd, .at_ns = monotonic_ns() };
     snprintf(x->path, sizeof(x->path), "%s", path);
     pthread_mutex_lock(&server->lock);
-    *vec_push(&server->exchanges) = x;
+    *vec_push(&server->requests) = x;
     pthread_cond_broadcast(&server->changed);
     while (!x->over && !server->stopping)
         pthread_cond_wait(&server->changed, &server->lock);
@@ -106,15 +106,15 @@ static inline bool dialogue_exchange(struct dialogue *server, int fd, const char
     return !ends;
 }
 
-static inline void *dialogue_line(void *argument)
+static inline void *manual_connection(void *argument)
 {
-    struct dialogue_line *line = argument;
+    struct manual_connection *line = argument;
     struct strbuf in = { 0 };
-    char path[DIALOGUE_PATH_MAX];
+    char path[MANUAL_SERVER_PATH_MAX];
     bool open = true;
-    while (open && dialogue_read(line->fd, &in, path)) {
+    while (open && manual_server_read(line->fd, &in, path)) {
         if (strncmp(path, "/version", 8) != 0) {
-            open = dialogue_exchange(line->server, line->fd, path);
+            open = manual_server_handle(line->server, line->fd, path);
             continue;
         }
         pthread_mutex_lock(&line->server->lock);
@@ -127,9 +127,9 @@ static inline void *dialogue_line(void *argument)
     return NULL;
 }
 
-static inline void *dialogue_accept(void *argument)
+static inline void *manual_server_accept(void *argument)
 {
-    struct dialogue *server = argument;
+    struct manual_server *server = argument;
     for (;;) {
         int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)
@@ -139,17 +139,17 @@ static inline void *dialogue_accept(void *argument)
         if (server->mute || server->stopping) {
             close(fd);
         } else {
-            struct dialogue_line *line = xcalloc(1, sizeof(*line));
-            *line = (struct dialogue_line){ .server = server, .fd = fd };
-            *vec_push(&server->lines) = line;
-            pthread_create(&line->thread, NULL, dialogue_line, line);
+            struct manual_connection *line = xcalloc(1, sizeof(*line));
+            *line = (struct manual_connection){ .server = server, .fd = fd };
+            *vec_push(&server->connections_list) = line;
+            pthread_create(&line->thread, NULL, manual_connection, line);
         }
         pthread_mutex_unlock(&server->lock);
     }
 }
 
 /* A socket with this port, or with any if that is 0. */
-static inline int dialogue_bind(int port)
+static inline int manual_server_bind(int port)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_port = htons((uint16_t)port),
@@ -161,16 +161,16 @@ static inline int dialogue_bind(int port)
 }
 
 /* Listens, on the same port every time. */
-static inline void dialogue_up(struct dialogue *server)
+static inline void manual_server_up(struct manual_server *server)
 {
-    server->listener = dialogue_bind(server->port);
+    server->listener = manual_server_bind(server->port);
     assert_int_equal(listen(server->listener, 64), 0);
     server->stopping = false;
-    pthread_create(&server->acceptor, NULL, dialogue_accept, server);
+    pthread_create(&server->acceptor, NULL, manual_server_accept, server);
 }
 
-/* Everything breaks off. */
-static inline void dialogue_down(struct dialogue *server)
+/* Closes all connections. */
+static inline void manual_server_down(struct manual_server *server)
 {
     pthread_mutex_lock(&server->lock);
     server->stopping = true;
@@ -179,21 +179,21 @@ static inline void dialogue_down(struct dialogue *server)
     shutdown(server->listener, SHUT_RDWR);
     pthread_join(server->acceptor, NULL);
     close(server->listener);
-    vec_for(&server->lines, line) {
+    vec_for(&server->connections_list, line) {
         shutdown((*line)->fd, SHUT_RDWR);
         pthread_join((*line)->thread, NULL);
         close((*line)->fd);
         free(*line);
     }
-    vec_clear(&server->lines);
-    vec_for(&server->exchanges, x)
+    vec_clear(&server->connections_list);
+    vec_for(&server->requests, x)
         free(*x);
-    vec_clear(&server->exchanges);
+    vec_clear(&server->requests);
 }
 
-static inline void dialogue_start(struct dialogue *server)
+static inline void manual_server_start(struct manual_server *server)
 {
-    *server = (struct dialogue){ 0 };
+    *server = (struct manual_server){ 0 };
     pthread_mutex_init(&server->lock, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -202,37 +202,38 @@ static inline void dialogue_start(struct dialogue *server)
     pthread_condattr_destroy(&attributes);
     struct sockaddr_in address;
     socklen_t len = sizeof(address);
-    server->keeper = dialogue_bind(0);
+    server->keeper = manual_server_bind(0);
     assert_int_equal(getsockname(server->keeper, (struct sockaddr *)&address, &len), 0);
     server->port = ntohs(address.sin_port);
-    dialogue_up(server);
+    manual_server_up(server);
 }
 
-static inline void dialogue_stop(struct dialogue *server)
+static inline void manual_server_stop(struct manual_server *server)
 {
-    dialogue_down(server);
+    manual_server_down(server);
     close(server->keeper);
-    vec_release(&server->lines);
-    vec_release(&server->exchanges);
+    vec_release(&server->connections_list);
+    vec_release(&server->requests);
     pthread_cond_destroy(&server->changed);
     pthread_mutex_destroy(&server->lock);
 }
 
-static inline struct timespec dialogue_until(int64_t ms)
+static inline struct timespec manual_server_until(int64_t ms)
 {
     int64_t ns = monotonic_ns() + ms * 1000000;
     return (struct timespec){ ns / 1000000000, ns % 1000000000 };
 }
 
-/* The oldest request that nobody has heard and that begins like this; NULL: none came in time. */
-static inline struct exchange *hear_within(struct dialogue *server, const char *prefix, int64_t ms)
+/* Takes the oldest untaken request whose path begins like this; NULL: none arrived in time. */
+static inline struct manual_request *take_request_within(struct manual_server *server, const char *prefix,
+                                                         int64_t ms)
 {
-    struct timespec until = dialogue_until(ms);
-    struct exchange *found = NULL;
+    struct timespec until = manual_server_until(ms);
+    struct manual_request *found = NULL;
     pthread_mutex_lock(&server->lock);
     for (int r = 0; !found && r == 0;) {
-        for (size_t i = 0; i < server->exchanges.len && !found; i++) {
-            struct exchange *x = server->exchanges.items[i];
+        for (size_t i = 0; i < server->requests.len && !found; i++) {
+            struct manual_request *x = server->requests.items[i];
             if (!x->taken && strncmp(x->path, prefix, strlen(prefix)) == 0)
                 found = x;
         }
@@ -245,15 +246,15 @@ static inline struct exchange *hear_within(struct dialogue *server, const char *
     return found;
 }
 
-static inline struct exchange *hear(struct dialogue *server, const char *prefix)
+static inline struct manual_request *take_request(struct manual_server *server, const char *prefix)
 {
-    struct exchange *x = hear_within(server, prefix, DIALOGUE_WAIT_MS);
+    struct manual_request *x = take_request_within(server, prefix, MANUAL_SERVER_WAIT_MS);
     if (!x)
         fail_msg("no request for %s", prefix);
     return x;
 }
 
-static inline void exchange_over(struct exchange *x, bool ends)
+static inline void manual_request_over(struct manual_request *x, bool ends)
 {
     pthread_mutex_lock(&x->server->lock);
     x->over = true;
@@ -262,19 +263,19 @@ static inline void exchange_over(struct exchange *x, bool ends)
     pthread_mutex_unlock(&x->server->lock);
 }
 
-static inline void reply(struct exchange *x, int status, const char *headers, struct str body)
+static inline void reply(struct manual_request *x, int status, const char *headers, struct str body)
 {
     reply_bytes(x->fd, status, headers, body);
-    exchange_over(x, false);
+    manual_request_over(x, false);
 }
 
-static inline void stream_begin(struct exchange *x)
+static inline void stream_begin(struct manual_request *x)
 {
     static const char head[] = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     write_all(x->fd, head, strlen(head));
 }
 
-static inline void stream_put(struct exchange *x, struct str bytes)
+static inline void stream_put(struct manual_request *x, struct str bytes)
 {
     struct strbuf out = { 0 };
     strbuf_printf(&out, "%x\r\n", bytes.len);
@@ -284,15 +285,15 @@ static inline void stream_put(struct exchange *x, struct str bytes)
     strbuf_release(&out);
 }
 
-static inline void stream_end(struct exchange *x)
+static inline void stream_end(struct manual_request *x)
 {
     write_all(x->fd, "0\r\n\r\n", 5);
-    exchange_over(x, false);
+    manual_request_over(x, false);
 }
 
-static inline void hang_up(struct exchange *x)
+static inline void drop_connection(struct manual_request *x)
 {
-    exchange_over(x, true);
+    manual_request_over(x, true);
 }
 
 #endif
