@@ -2,7 +2,7 @@
  *
  * everything.so does as labels of pods say: threads permit or refuse them, PreBind and Bind run elsewhere and fail,
  * PostBind activates others. When that happens depends on the machine; that it is repeated does not. */
-#include "unit/replay/life.h"
+#include "unit/replay/recorded.h"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -48,27 +48,27 @@ static const char *labels(uint64_t number)
 }
 
 /* Lives in real time: threads of the plugin speak when they like. */
-static void live(struct life *life, const struct loaded *loaded, int rounds)
+static void record_run(struct recorded *recorded, const struct loaded *loaded, int rounds)
 {
-    life_open(life,
-              &(struct life_options){ .registry = &loaded->registry, .config = CONFIG, .labels = labels });
+    recorded_open(recorded, &(struct recorded_options){
+                                .registry = &loaded->registry, .config = CONFIG, .labels = labels });
     for (int i = 0; i < rounds; i++) {
-        life_round(life);
+        recorded_round(recorded);
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-        life_tick(life);
-        life_answer_all(life);
+        recorded_tick(recorded);
+        recorded_answer_all(recorded);
     }
-    life_stop(life);
+    recorded_stop(recorded);
 }
 
-static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_ENTRY_KINDS],
+static void count_kinds(const struct recorded *recorded, uint64_t counts[static JOURNAL_ENTRY_KINDS],
                         uint64_t messages[static 8])
 {
     struct recording recording;
     struct recording_entry entry;
     struct entry_fields fields;
     struct error err;
-    assert_int_equal(recording_open(&recording, life->dir, INT64_MAX, &err), 0);
+    assert_int_equal(recording_open(&recording, recorded->dir, INT64_MAX, &err), 0);
     while (recording_next(&recording, &entry)) {
         counts[entry.kind]++;
         if (entry.kind == JOURNAL_PLUGIN_MESSAGE && entry_read(entry.body, &fields, NULL) == 0)
@@ -79,66 +79,66 @@ static void count_kinds(const struct life *life, uint64_t counts[static JOURNAL_
 
 static void what_threads_said_is_repeated(void **state)
 {
-    struct life life;
+    struct recorded recorded;
     uint64_t counts[JOURNAL_ENTRY_KINDS] = { 0 }, messages[8] = { 0 };
-    live(&life, *state, 400);
-    count_kinds(&life, counts, messages);
+    record_run(&recorded, *state, 400);
+    count_kinds(&recorded, counts, messages);
     for (int kind = PLUGIN_MESSAGE_ACTIVATE; kind <= PLUGIN_MESSAGE_WORK_DONE; kind++)
         assert_true(messages[kind + 1] > 5);
     for (int i = 0; i < 3; i++) {
-        struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        struct replay *again = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
         assert_false(again->difference.there);
-        assert_int_equal(again->decisions, life.decisions);
-        life_drop(again);
+        assert_int_equal(again->decisions, recorded.decisions);
+        recorded_drop(again);
     }
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
 /* Where it is cut off, work is under way that has no end. */
 static void a_cut_leaves_nothing_behind(void **state)
 {
-    struct life life;
-    live(&life, *state, 60);
+    struct recorded recorded;
+    record_run(&recorded, *state, 60);
     for (int i = 1; i < 30; i++) {
-        struct replay *part =
-            life_replay(&life, NULL, &(struct replay_options){ .until_ns = LIFE_BEGINS_NS + i * SECOND }, 0);
+        struct replay *part = recorded_replay(
+            &recorded, NULL, &(struct replay_options){ .until_ns = RECORDED_BEGINS_NS + i * SECOND }, 0);
         assert_false(part->difference.there);
-        life_drop(part);
+        recorded_drop(part);
     }
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
 static void without_the_plugin_there_is_a_sentence(void **state)
 {
-    struct life life;
+    struct recorded recorded;
     struct error err;
-    live(&life, *state, 3);
+    record_run(&recorded, *state, 3);
     struct replay *without = xcalloc(1, sizeof(*without));
-    assert_true(
-        replay_run(without,
-                   &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
-                   &err) < 0);
+    assert_true(replay_run(without,
+                           &(struct replay_options){
+                               .path = recorded.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
+                           &err) < 0);
     assert_non_null(strstr(err.text, "enables the plugin \"Everything\""));
     assert_non_null(strstr(err.text, "--plugin"));
-    life_drop(without);
-    life_forget(&life);
+    recorded_drop(without);
+    recorded_forget(&recorded);
 }
 
 /* Nothing is called that may do things outside, and all pods get there. */
 static void another_configuration_calls_nothing_that_blocks(void **state)
 {
-    struct life life;
+    struct recorded recorded;
     char config[] = "/tmp/berth-config-XXXXXX";
     int fd = mkstemp(config);
     assert_true(write(fd, CONFIG, strlen(CONFIG)) == (ssize_t)strlen(CONFIG));
     close(fd);
-    live(&life, *state, 200);
-    struct replay *other = life_replay(&life, NULL, &(struct replay_options){ .config = config }, 0);
+    record_run(&recorded, *state, 200);
+    struct replay *other = recorded_replay(&recorded, NULL, &(struct replay_options){ .config = config }, 0);
     struct compare_sum sum = compare_sum(other->comparison);
     assert_true(sum.pods > 100 && sum.same + sum.moved > sum.pods / 2);
-    life_drop(other);
+    recorded_drop(other);
     unlink(config);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
 static int setup(void **state)

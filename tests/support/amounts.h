@@ -1,4 +1,4 @@
-/* amounts.h: quantities that tests make. */
+/* amounts.h: quantities for tests. */
 #ifndef SUPPORT_AMOUNTS_H
 #define SUPPORT_AMOUNTS_H
 

@@ -19,10 +19,10 @@ struct engine_fixture {
     struct fixture f;
     struct scheduler_config config;
     struct engine engine;
-    int64_t now_ns; /* what the engine is told; stands still unless a test moves it */
+    int64_t now_ns; /* the engine's clock; only tests advance it */
 };
 
-/* `config` NULL: that of kube-scheduler without a file. Options need neither a configuration nor, for the built-in
+/* `config` NULL: the default configuration. Options need neither a configuration nor, for the built-in
  * plugins, a registry. */
 static inline int engine_fixture_try(struct engine_fixture *e, const char *config,
                                      const struct engine_options *options, struct error *err)
@@ -58,7 +58,7 @@ static inline void engine_fixture_release(struct engine_fixture *e)
     fixture_release(&e->f);
 }
 
-/* A pod that waits for a decision, and is not held back. */
+/* Adds a pending pod, which must not be gated. */
 static inline struct pod_info *engine_fixture_add(struct engine_fixture *e, const char *pod)
 {
     struct status gate;
@@ -74,7 +74,7 @@ static inline struct decision engine_fixture_step(struct engine_fixture *e)
 {
     struct decision decision;
     if (!engine_step(&e->engine, e->now_ns, &decision))
-        fail_msg("nobody waits");
+        fail_msg("no pod is queued");
     return decision;
 }
 

@@ -1,5 +1,5 @@
-/* fixture.h: a small cluster, written as YAML, with a profile of hand-picked plugins; for tests of plugins and of what
- * runs them.
+/* fixture.h: a small cluster, written as YAML, with a profile of chosen plugins; for tests of plugins and of the
+ * framework.
  *
  *     struct fixture f;
  *     FIXTURE(&f, NULL, &plugin_node_name);
@@ -33,7 +33,7 @@ struct fixture {
 /* The plugins run in this order at every extension point that they have; args are those of the first one. */
 #define FIXTURE(fixture, args, ...) \
     fixture_init((fixture), (const struct plugin *const[]){ __VA_ARGS__, NULL }, (args))
-/* Nothing but a cluster. */
+/* A cluster without plugins. */
 #define FIXTURE_BARE(fixture) fixture_init((fixture), (const struct plugin *const[]){ NULL }, NULL)
 
 static inline void fixture_add_plugin(struct fixture *f, const struct plugin *plugin, const void *args)
@@ -86,7 +86,7 @@ static inline void fixture_add_object(struct fixture *f, enum api_kind kind, str
     }
 }
 
-/* The version need not be written. */
+/* apiVersion may be omitted. */
 static inline enum api_kind fixture_kind(const char *name)
 {
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
@@ -96,7 +96,7 @@ static inline enum api_kind fixture_kind(const char *name)
     return KIND_UNKNOWN;
 }
 
-/* Any number of documents; nodes, pods and what else the model keeps. An object that is there already is replaced. */
+/* Loads any number of documents: nodes, pods and other objects of the model. An existing object is replaced. */
 static inline void fixture_load(struct fixture *f, const char *text)
 {
     size_t len = strlen(text);
@@ -121,7 +121,7 @@ static inline void fixture_load(struct fixture *f, const char *text)
     doc_stream_release(&stream);
 }
 
-/* The same with the text of printf(). */
+/* The same with a printf() format. */
 static inline void fixture_loadf(struct fixture *f, const char *format, ...) _printf_(2, 3);
 static inline void fixture_loadf(struct fixture *f, const char *format, ...)
 {
@@ -156,7 +156,7 @@ static inline struct node_view fixture_view(const struct fixture *f, const char 
     return (struct node_view){ &f->cluster, fixture_row(f, node), NULL };
 }
 
-/* Begins an attempt to schedule the pod; the one before is over. */
+/* Begins an attempt to schedule the pod; the previous one ends. */
 static inline void fixture_cycle(struct fixture *f, const char *pod)
 {
     if (f->cycle.profile)
@@ -174,7 +174,7 @@ static inline void fixture_release(struct fixture *f)
     arena_release(&f->arena);
 }
 
-/* The verdict of PreFilter and then of Filter on one node. */
+/* The status of PreFilter and then of Filter on one node. */
 static inline struct status fixture_filter(struct fixture *f, const char *node)
 {
     struct node_names names;

@@ -1,6 +1,6 @@
-/* pace.h: checks of what depends on time, on a machine that may be busy.
+/* pace.h: checks that depend on time, on a machine that may be busy.
  *
- *     static bool check_silence(int64_t ms)      // makes all its times out of `ms`
+ *     static bool check_silence(int64_t ms)      // derives all its times from `ms`
  *     {
  *         ...
  *         return chunks == 4;
@@ -8,8 +8,8 @@
  *
  *     assert_at_some_pace(check_silence, 100);
  *
- * A check says false where something was not as it should be, which may be because the machine did not keep up. It is
- * then tried again with twice the time: what is wrong is wrong at every pace. */
+ * A check returns false if a result is wrong, which may be because the machine was too slow. It is then repeated with
+ * twice the time: a real error fails at every pace. */
 #ifndef SUPPORT_PACE_H
 #define SUPPORT_PACE_H
 

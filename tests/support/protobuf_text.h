@@ -2,7 +2,7 @@
  *
  *     2{ 2{ 1"app" 8{} } 25=-5 }     tag 2, a message: tag 2, a message: ...; tag 25, the number -5
  *
- * "!" puts a byte that no message has (a group), to make it malformed in that place. */
+ * "!" puts an invalid byte (a group), to make the message malformed in that place. */
 #ifndef SUPPORT_PROTOBUF_TEXT_H
 #define SUPPORT_PROTOBUF_TEXT_H
 

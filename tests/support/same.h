@@ -1,12 +1,12 @@
-/* same.h: are two decoded structs the same? By field table, so that it holds for every kind.
+/* same.h: compares two decoded structs by their field table, for every kind.
  *
  *     struct same same = { 0 };
  *     if (!same_struct(&same, api_kinds[KIND_POD].type, a, b))
  *         fail_msg("they differ at %s", same.path.text);
  *     same_release(&same);
  *
- * Where Go has no pointer, absent and zero are the same thing: with `wire` set, a plain string that is absent is the
- * same as one that is empty, and so are the few other things that a protobuf message cannot leave open. */
+ * Where Go has no pointer, absent and zero are the same: with `through_protobuf` set, an absent string equals an empty
+ * one, and so do the few other values that a protobuf message cannot leave out. */
 #ifndef SUPPORT_SAME_H
 #define SUPPORT_SAME_H
 
@@ -16,7 +16,7 @@
 
 struct same {
     struct strbuf path; /* of the first difference, from the inside out */
-    bool wire;
+    bool through_protobuf;
 };
 
 static inline bool same_struct(struct same *same, const struct record_type *type, const void *a,
@@ -32,14 +32,14 @@ struct same_list {
     uint32_t len;
 };
 
-/* A part has nothing of its own: its rows are members of the same struct. */
+/* A part has no struct of its own: its rows are members of the same struct. */
 static inline size_t same_kind_size(const struct record_type *type, const struct record_field *field)
 {
     size_t size = field->kind->size ? field->kind->size : field->type->size;
     return size == type->size ? 0 : size;
 }
 
-/* What no row names was derived by the type's finish(). */
+/* Members without a row were derived by the type's finish(). */
 static inline bool same_derived(const struct record_type *type, const void *a, const void *b)
 {
     char *left = malloc(type->size), *right = malloc(type->size);
@@ -65,7 +65,7 @@ static inline bool same_text(struct str a, struct str b)
     return str_eq(a, b) && !a.ptr == !b.ptr;
 }
 
-/* Entries begin with their key, which no row names. */
+/* Entries begin with their key, which has no row. */
 static inline bool same_entry(struct same *same, const struct record_type *type, const void *a, const void *b)
 {
     return str_eq(*(const struct str *)a, *(const struct str *)b) && same_struct(same, type, a, b);
@@ -115,9 +115,9 @@ static inline bool same_number(const struct same *same, const struct record_fiel
         right =
             (struct opt_int64){ ((const struct opt_int64 *)b)->set, ((const struct opt_int64 *)b)->value };
     }
-    /* Counters of controllers and the first ordinal are no pointers in Go. */
+    /* Counters of controllers and the first ordinal are not pointers in Go. */
     static const char *const open[] = { "readyReplicas", "numberReady", "start" };
-    for (size_t i = 0; same->wire && i < ARRAY_SIZE(open); i++)
+    for (size_t i = 0; same->through_protobuf && i < ARRAY_SIZE(open); i++)
         if (strcmp(field->name, open[i]) == 0)
             return left.value == right.value;
     return left.set == right.set && left.value == right.value;
@@ -135,7 +135,7 @@ static inline bool same_time(const struct same *same, const struct record_field 
                              const struct opt_time *a, const struct opt_time *b)
 {
     return a->set == b->set && a->seconds == b->seconds &&
-           (a->nanos == b->nanos || (same->wire && field->kind == &record_TIME));
+           (a->nanos == b->nanos || (same->through_protobuf && field->kind == &record_TIME));
 }
 
 static inline bool same_field(struct same *same, const struct record_field *field, const void *a,
@@ -143,7 +143,7 @@ static inline bool same_field(struct same *same, const struct record_field *fiel
 {
     const struct record_kind *kind = field->kind;
     const struct int_or_str *either_a = a, *either_b = b;
-    if (kind == &record_OPT_STR || (kind == &record_STR && !same->wire))
+    if (kind == &record_OPT_STR || (kind == &record_STR && !same->through_protobuf))
         return same_text(*(const struct str *)a, *(const struct str *)b);
     if (kind == &record_OPT_INT32 || kind == &record_OPT_INT64)
         return same_number(same, field, a, b);

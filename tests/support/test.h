@@ -1,7 +1,7 @@
-/* test.h: what every unit test includes first: cmocka with the headers it needs, and seeds that can be replayed.
+/* test.h: every unit test includes this first: cmocka with the headers it needs, and reproducible seeds.
  *
- * A randomised test asks test_seed() once. It runs with the same seed every time, so that a failure is not a
- * matter of luck; BERTH_TEST_SEED=N tries another one. The seed is printed, and a failure repeats with it. */
+ * A randomised test calls test_seed() once. The seed is the same in every run, so that failures are reproducible;
+ * BERTH_TEST_SEED=N selects another one. The seed is printed. */
 #ifndef SUPPORT_TEST_H
 #define SUPPORT_TEST_H
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Leaves out a test that cannot run on this machine. tools/test-report names it with the reason. */
+/* Skips a test that cannot run on this machine. tools/test-report names it with the reason. */
 #define skip_because(reason) \
     do { \
         print_message("skipped: %s\n", reason); \
@@ -24,8 +24,8 @@
 #include "base/rng.h"
 #include "base/str.h"
 
-/* ThreadSanitizer keeps a signal back until the thread calls something: what the thread does until then happens before
- * its handler, and who was interrupted is not seen. */
+/* ThreadSanitizer delays a signal until the thread calls an intercepted function, so that a handler does not see what
+ * was interrupted. */
 #if defined(__SANITIZE_THREAD__)
 #define LATE_SIGNALS true
 #elif defined(__has_feature)
@@ -49,7 +49,7 @@ static inline struct rng test_rng(void)
     return rng;
 }
 
-/* Cuts the next part off a text whose parts are separated by `separator`; a part without a pointer is the end. */
+/* Takes the next part of a text with parts separated by `separator`; a part without a pointer is the end. */
 static inline struct str next_part(struct str *rest, char separator)
 {
     if (!rest->len)

@@ -1,4 +1,4 @@
-/* Metrics of plugins: what is refused, how that is said, and a page that can always be read. */
+/* Metrics of plugins: what is rejected, how it is logged, and a page that can always be parsed. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const struct metric_info reserved[] = {
 static const struct {
     const char *what;
     struct berth_metric_info info;
-    const char *reason; /* NULL: it is there */
+    const char *reason; /* NULL: it is accepted */
 } cases[] = {
     { "a counter", { "one_total", "One", BERTH_COUNTER, { "a", "b" } }, NULL },
     { "the same again", { "one_total", "One", BERTH_COUNTER, { "a", "b" } }, NULL },
@@ -62,7 +62,7 @@ static const struct {
     { "a number first", { "9lives", "h", BERTH_GAUGE }, "a name that Prometheus does not take" },
     { "a space", { "my metric", "h", BERTH_GAUGE }, "a name that Prometheus does not take" },
     { "a line end", { "my\nmetric 1", "h", BERTH_GAUGE }, "a name that Prometheus does not take" },
-    { "no letter of ours",
+    { "a non-ASCII letter",
       { "m\xc3\xa4\xc3\x9f", "h", BERTH_GAUGE },
       "a name that Prometheus does not take" },
     { "a colon", { "my:metric", "h", BERTH_GAUGE }, NULL },
@@ -83,7 +83,7 @@ static const struct {
     { "buckets that are not there", { "nine", "h", BERTH_HISTOGRAM, { NULL }, NULL, 3 }, NULL },
 };
 
-static void test_what_is_refused(void **state _unused_)
+static void test_rejected_metrics(void **state _unused_)
 {
     static const struct plugin plugin = { .name = "Greedy" };
     const struct berth_str values[] = { { "x", 1 }, { "y", 1 }, { "z", 1 }, { "!", 1 } };
@@ -97,10 +97,10 @@ static void test_what_is_refused(void **state _unused_)
         if ((metric == NULL) != (cases[i].reason != NULL))
             fail_msg("%s: it is %s\n%s", cases[i].what, metric ? "there" : "refused", last);
         if (cases[i].reason && !strstr(last, cases[i].reason))
-            fail_msg("%s: nothing is said of \"%s\":\n%s", cases[i].what, cases[i].reason, last);
+            fail_msg("%s: the log does not mention \"%s\":\n%s", cases[i].what, cases[i].reason, last);
         if (!cases[i].reason && times(last, "\n") != lines)
             fail_msg("%s: why this?\n%s", cases[i].what, last);
-        host_metric_add(metric, 1); /* also of none */
+        host_metric_add(metric, 1); /* also with NULL */
         host_metric_set(metric, 1);
         host_metric_observe(metric, 1);
     }
@@ -111,7 +111,7 @@ static void test_what_is_refused(void **state _unused_)
     for (int i = 0; i < 1000; i++)
         assert_null(
             host_metric(&(struct berth_metric_info){ "berth_own_total", "Mine", BERTH_COUNTER }, NULL));
-    assert_int_equal(times(logged(), "\n"), lines); /* it was said */
+    assert_int_equal(times(logged(), "\n"), lines); /* already logged */
     assert_null(
         host_metric(&(struct berth_metric_info){ "one_total", "One", BERTH_COUNTER, { "a", "b" } }, NULL));
     assert_non_null(strstr(logged(), "without values of its labels"));
@@ -121,11 +121,11 @@ static void test_what_is_refused(void **state _unused_)
         snprintf(name, sizeof(name), "%d", i);
         assert_null(host_metric(&(struct berth_metric_info){ name, "h", BERTH_COUNTER }, NULL));
     }
-    assert_int_equal(times(logged(), "A plugin does not get"), 100); /* and there is an end to it */
+    assert_int_equal(times(logged(), "A plugin does not get"), 100); /* the number of log lines is bounded */
 }
 
-/* Each line is one, and has the form of a line. */
-static void test_what_is_shown_can_be_read(void **state _unused_)
+/* Each line of the page is well formed. */
+static void test_page_can_be_parsed(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     const struct berth_metric_info info = {
@@ -150,8 +150,8 @@ int main(void)
 {
     struct error err;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_refused),
-        cmocka_unit_test(test_what_is_shown_can_be_read),
+        cmocka_unit_test(test_rejected_metrics),
+        cmocka_unit_test(test_page_can_be_parsed),
     };
     log_fd = memfd_create("log", MFD_CLOEXEC);
     host_metrics_reserve(reserved, ARRAY_SIZE(reserved));

@@ -12,7 +12,7 @@ struct decoded {
     struct error err;
 };
 
-/* The first object of the text; the document is gone afterwards, as after loading a file. */
+/* The first object of the text; the document is freed, as after loading a file. */
 static inline int decode(struct decoded *ret, const char *text)
 {
     size_t len = strlen(text);

@@ -1,4 +1,4 @@
-/* What the API server would have filled in is there after defaulting, and nothing else has changed. */
+/* Defaulting sets what the API server would have set, and changes nothing else. */
 #include "unit/api/decoded.h"
 
 #include "api/defaults.h"
@@ -110,7 +110,7 @@ static void test_requests(void **state)
         struct decoded d;
         const struct pod *pod = defaulted(&d, KIND_POD, want->pod);
         print_message("%s\n", want->name);
-        for (int again = 0; again < 2; again++) { /* a second time changes nothing */
+        for (int again = 0; again < 2; again++) { /* idempotent */
             assert_amounts(&pod->spec.containers.items[0].resources.requests, want->container);
             if (want->requests)
                 assert_amounts(&pod->spec.resources->requests, want->requests);
@@ -202,7 +202,7 @@ static void test_workloads(void **state)
                   "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r}, spec: {" TEMPLATE "}}");
     assert_int_equal(set->spec.replicas.value, 1);
     assert_str(set->spec.template.spec.scheduler_name, "default-scheduler");
-    /* In a template requests do not follow limits yet: they will in its pods. */
+    /* In a template requests are not derived from limits; in its pods they are. */
     assert_int_equal(set->spec.template.spec.containers.items[0].resources.requests.len, 0);
     assert_str(set->meta.uid, "replicaset:/r");
     decoded_release(&d);

@@ -1,4 +1,4 @@
-/* Objects are copied, compared and written as JSON by field table: every kind that the data of test_protobuf.c has. */
+/* Objects are copied, compared and written as JSON by field table: every kind in the data of test_protobuf.c. */
 #include <dirent.h>
 
 #include "api/fields.h"
@@ -19,7 +19,7 @@ static char *load(const char *name)
     return text;
 }
 
-/* Nothing of a copy is in the memory of what it was made of. */
+/* A copy shares no memory with its source. */
 static void check_copy(const char *name)
 {
     char *text = load(name);
@@ -104,7 +104,7 @@ static char *encode(const struct object *object, const struct record_redactor *r
 static bool check_file(const char *name)
 {
     struct decoded want, got;
-    struct same same = { .wire = false };
+    struct same same = { .through_protobuf = false };
     char *text = load(name);
     if (decode(&want, text) < 0)
         fail_msg("%s: %s", name, want.err.text);
@@ -123,7 +123,7 @@ static bool check_file(const char *name)
     return known;
 }
 
-static void every_kind_comes_back(void **state)
+static void every_kind_is_read_back(void **state)
 {
     (void)state;
     int checked = 0;
@@ -160,7 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_differences),
-        cmocka_unit_test(every_kind_comes_back),
+        cmocka_unit_test(every_kind_is_read_back),
         cmocka_unit_test(texts_look_as_kubernetes_writes_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

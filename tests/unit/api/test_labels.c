@@ -1,9 +1,9 @@
-/* Selectors match as the reference's do, and what it cannot parse is refused in its words. */
+/* Selectors match as in Kubernetes, and invalid ones give its errors. */
 #include "unit/api/decoded.h"
 
 #include "api/labels.h"
 
-/* One pod per case: its labels are those that are matched, its affinity holds the selector. */
+/* One pod per case: its labels are matched, its affinity has the selector. */
 #define POD_WITH(labels, affinity) \
     "{apiVersion: v1, kind: Pod, metadata: {name: n1, labels: " labels "}, spec: {affinity: " affinity "}}"
 #define LABEL_CASE(labels, selector) \

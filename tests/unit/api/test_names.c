@@ -1,4 +1,4 @@
-/* Label keys, label values and extended resource names: what is one, and what is wrong with what is none. */
+/* Label keys, label values and extended resource names: which are valid, and the errors of the others. */
 #include "support/test.h"
 
 #include "api/names.h"

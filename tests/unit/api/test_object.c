@@ -1,4 +1,4 @@
-/* Documents become objects by the field tables; what does not fit is refused with its place and path. */
+/* Documents are decoded by the field tables; errors have a place and a path. */
 #include "unit/api/decoded.h"
 
 #include "api/fields.h"
@@ -66,7 +66,7 @@ static void test_pod(void **state)
     decoded_release(&decoded);
 }
 
-/* Fields that lie deeper in the document than in the struct. */
+/* Fields that are nested deeper in the document than in the struct. */
 static void test_flattened(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void test_kinds(void **state)
     decoded_release(&d);
 }
 
-/* An empty selector meant nothing in the first version of budgets. */
+/* An empty selector matches nothing in policy/v1beta1. */
 static void test_old_budget(void **state)
 {
     (void)state;
@@ -179,7 +179,7 @@ static void test_old_budget(void **state)
 
 #define IN_POD(spec) "apiVersion: v1\nkind: Pod\nspec:\n  " spec "\n"
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     static const struct {
@@ -227,7 +227,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_odd_but_fine(void **state)
+static void test_unusual_but_valid(void **state)
 {
     (void)state;
     struct decoded d;
@@ -365,10 +365,10 @@ static void test_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pod),     cmocka_unit_test(test_flattened),
-        cmocka_unit_test(test_kinds),   cmocka_unit_test(test_old_budget),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_odd_but_fine),
-        cmocka_unit_test(test_big_map), cmocka_unit_test(test_walk),
+        cmocka_unit_test(test_pod),      cmocka_unit_test(test_flattened),
+        cmocka_unit_test(test_kinds),    cmocka_unit_test(test_old_budget),
+        cmocka_unit_test(test_rejected), cmocka_unit_test(test_unusual_but_valid),
+        cmocka_unit_test(test_big_map),  cmocka_unit_test(test_walk),
         cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

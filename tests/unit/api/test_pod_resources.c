@@ -1,4 +1,4 @@
-/* What pods ask for, rule by rule. (The whole was compared with k8s.io/component-helpers/resource on random pods.) */
+/* Resource requests of pods, rule by rule. (Compared with k8s.io/component-helpers/resource on random pods.) */
 #include "unit/api/decoded.h"
 
 #include "api/pod_resources.h"
@@ -97,7 +97,7 @@ static const struct total_case {
       { .use_status = true },
       "cpu=3000 memory=9000",
       "cpu=7000" },
-    { "without resources in its status a container has what its spec says",
+    { "without resources in its status a container has those of its spec",
       POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
                  "{containerStatuses: [{name: a, allocatedResources: {cpu: 3}}]}"),
       { .use_status = true },
@@ -178,7 +178,7 @@ static void test_node_usage(void **state)
         { POD("{containers: [{" REQUESTS("{cpu: 3}") "}]}"), 3000, 200 * MIB },
         { POD("{containers: [{" REQUESTS("{cpu: 0, memory: 0}") "}]}"), 0, 0 },
         { POD("{}"), 0, 0 },
-        /* With pod-level requests only what the whole pod lacks is filled in. */
+        /* With pod-level requests only resources that the pod does not set get defaults. */
         { POD("{resources: {requests: {cpu: 2}}, containers: [{name: a}, {name: b}]}"), 2000, 400 * MIB },
         { POD("{resources: {requests: {cpu: 2}}, containers: [{" REQUESTS("{memory: 1}") "}, {name: b}]}"),
           2000, 1 },
@@ -197,7 +197,7 @@ static void test_node_usage(void **state)
     }
 }
 
-/* The incoming pod's status is not looked at, a running pod's is. */
+/* The status of the incoming pod is ignored, that of a running pod is used. */
 static void test_fit_and_node_differ(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Objects in protobuf become what they are in JSON, and bad bytes end in a sentence.
+/* Objects decoded from protobuf equal those from JSON, and malformed bytes give an error.
  *
- * data/ holds what Kubernetes v1.36 itself wrote: for each kind NAME.pb and the same object in NAME.json, a page of a
+ * data/ was written by Kubernetes v1.36: for each kind NAME.pb and the same object in NAME.json, a page of a
  * list, a status, and a watch. */
 #include "api/protobuf.h"
 
@@ -13,7 +13,7 @@
 
 #define DATA "tests/unit/api/data/"
 
-/* A file in a block of its own, so that a sanitizer sees a read behind the end. */
+/* A file in its own allocation, so that a sanitizer detects a read past the end. */
 static struct str load(const char *name)
 {
     char path[512];
@@ -39,9 +39,9 @@ static void must_decode(struct str bytes, enum string_home home, struct arena *a
         fail_msg("%s", err.text);
 }
 
-static void must_be_same(const struct object *a, const struct object *b, bool wire)
+static void must_be_same(const struct object *a, const struct object *b, bool through_protobuf)
 {
-    struct same same = { .wire = wire };
+    struct same same = { .through_protobuf = through_protobuf };
     if (a->kind != b->kind || !str_eq(a->kind_name, b->kind_name))
         fail_msg("a " STR_FMT ", then a " STR_FMT, STR_ARG(a->kind_name), STR_ARG(b->kind_name));
     if (a->ptr && !same_struct(&same, api_kinds[a->kind].type, a->ptr, b->ptr))
@@ -49,9 +49,9 @@ static void must_be_same(const struct object *a, const struct object *b, bool wi
     same_release(&same);
 }
 
-/* ---- what Kubernetes writes ---- */
+/* ---- data from Kubernetes ---- */
 
-/* The same object from JSON, from protobuf, and from protobuf that we wrote. */
+/* The same object from JSON, from protobuf, and from protobuf written by berth. */
 static enum api_kind check_file(const char *name)
 {
     char json_name[512];
@@ -68,7 +68,7 @@ static enum api_kind check_file(const char *name)
     must_decode(exact, STRINGS_BORROWED, &arena, &borrowed);
     must_be_same(&want.object, &borrowed, true);
     assert_str(copied.api_version, strndupa(want.object.api_version.ptr, want.object.api_version.len));
-    memset((char *)bytes.ptr, '?', bytes.len); /* nothing copied may still be there */
+    memset((char *)bytes.ptr, '?', bytes.len); /* copies must not refer to it */
     must_be_same(&want.object, &copied, true);
     if (copied.ptr) {
         struct strbuf out = { 0 };
@@ -101,7 +101,7 @@ static void test_as_json(void **state)
             fail_msg("no data for " STR_FMT, STR_ARG(api_kinds[kind].kind));
 }
 
-/* A few fields by hand, so that not all rests on the comparison. */
+/* A few fields by hand, independent of the comparison. */
 static void test_pod(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_list(void **state)
     assert_int_equal(object_list_protobuf_next(&list, STRINGS_COPIED, &arena, &object, &err), 0);
     assert_int_equal(object_list_protobuf_next(&list, STRINGS_COPIED, &arena, &object, &err), 0);
 
-    /* A page that is not whole has no items, whatever is asked. (4 bytes of the envelope stand behind the list.) */
+    /* A truncated page has no items. (4 bytes of the envelope follow the list.) */
     for (uint32_t len = 0; len + 4 < bytes.len; len++) {
         assert_true(object_list_protobuf_init(&list, str_slice(bytes, 0, len), &err) < 0);
         assert_int_equal(object_list_protobuf_next(&list, STRINGS_COPIED, &arena, &object, &err), 0);
@@ -222,7 +222,7 @@ static void test_watch(void **state)
     struct error err = { 0 };
     struct arena arena = { 0 };
     size_t count = 0;
-    for (uint32_t at = 0; at < bytes.len; at += 7) { /* as a network might bring it */
+    for (uint32_t at = 0; at < bytes.len; at += 7) { /* in pieces, as from a network */
         struct str piece = str_slice(bytes, at, at + 7);
         protobuf_frames_feed(&frames, piece.ptr, piece.len);
         while (protobuf_frames_next(&frames, &frame, &err) == 1) {
@@ -250,7 +250,7 @@ static void test_watch(void **state)
     unload(bytes);
 }
 
-/* ---- what others might write ---- */
+/* ---- data from other writers ---- */
 
 struct written {
     struct strbuf bytes;
@@ -297,7 +297,7 @@ static void test_order(void **state)
     assert_int_equal(pod->spec.containers.len, 5);
     assert_int_equal(pod->spec.tolerations.len, 2);
     assert_str(pod->spec.tolerations.items[1].key, "t1");
-    assert_int_equal(pod->spec.priority.value, 2); /* the last counts */
+    assert_int_equal(pod->spec.priority.value, 2); /* the last one counts */
     static const char *const selector[][2] = { { "", "" }, { "a", "4" }, { "m", "" }, { "z", "3" } };
     assert_int_equal(pod->spec.node_selector.len, 4);
     for (uint32_t i = 0; i < 4; i++) {
@@ -317,7 +317,7 @@ static void test_values(void **state)
 {
     (void)state;
     struct written w;
-    /* Times: whole seconds, micros, none at all, out of range. */
+    /* Times: seconds, microseconds, none, out of range. */
     const struct lease *lease =
         must_read(&w, "coordination.k8s.io/v1", "Lease",
                   "1{ 8{1=5 2=999999999} 9{} } 2{ 1\"\" 2=-15 3{1=-1 2=-1} 4{1=7 2=1234567} }");
@@ -338,7 +338,7 @@ static void test_values(void **state)
     assert_int_equal(lease->spec.acquire_time.nanos, 852517000);
     assert_int_equal(lease->spec.renew_time.seconds, -62167219200);
     written_release(&w);
-    /* Numbers of 32 bits lose what is above, as in Go; a string or a number. */
+    /* 32-bit numbers are truncated, as in Go; a string or a number. */
     const struct pdb *pdb = must_read(
         &w, "policy/v1", "PodDisruptionBudget",
         "2{ 1{1=1 2=3 3\"50%\"} 3{1=0 2=3 3\"50%\"} } 3{ 3=4294967297 2{1\"b\" 2{1=1}} 2{1\"a\"} }");
@@ -351,7 +351,7 @@ static void test_values(void **state)
     assert_str(pdb->disrupted_pods.items[1], "b");
     assert_null(pdb->selector);
     written_release(&w);
-    /* An empty selector meant nothing in the first version of budgets. */
+    /* An empty selector matches nothing in policy/v1beta1. */
     pdb = must_read(&w, "policy/v1beta1", "PodDisruptionBudget", "2{ 2{} }");
     assert_null(pdb->selector);
     written_release(&w);
@@ -364,9 +364,9 @@ static void test_values(void **state)
     written_release(&w);
 }
 
-/* ---- what nobody should write ---- */
+/* ---- malformed data ---- */
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     static const struct {
@@ -441,7 +441,7 @@ static void test_envelope(void **state)
                      -EBADMSG);
     assert_int_equal(object_decode_protobuf((struct str){ 0 }, STRINGS_COPIED, &w.arena, &w.object, NULL),
                      -EBADMSG);
-    /* Nothing inside is an object with nothing in it. */
+    /* An empty message is an empty object. */
     strbuf_add(&w.bytes, "k8s", 4);
     protobuf_text_put(&w.bytes, "1{1\"v1\" 2\"Pod\"} 2{} 3\"\" 4\"application/vnd.kubernetes.protobuf\"");
     assert_int_equal(
@@ -451,7 +451,7 @@ static void test_envelope(void **state)
     written_release(&w);
 }
 
-/* Cut anywhere, an object is refused; with any byte changed it is taken or refused, and nothing worse. */
+/* A truncated object is rejected; with a changed byte it is accepted or rejected, and never crashes. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -464,7 +464,7 @@ static void test_damaged(void **state)
         struct object object;
         struct error err = { 0 };
         int r = object_decode_protobuf((struct str){ exact, len }, STRINGS_COPIED, &arena, &object, &err);
-        /* 4 bytes of the envelope stand behind the object, and are not needed. */
+        /* 4 bytes of the envelope follow the object, and are not needed. */
         if (r >= 0 ? len + 4 < bytes.len : !err.text[0])
             fail_msg("%u bytes: %d \"%s\"", len, r, err.text);
         free(exact);
@@ -486,7 +486,7 @@ static void test_damaged(void **state)
     unload(bytes);
 }
 
-/* Two bytes may ask for a struct of hundreds, but not a million times. */
+/* Two bytes may need a struct of hundreds of bytes, but not a million times. */
 static void test_greedy(void **state)
 {
     (void)state;
@@ -495,7 +495,7 @@ static void test_greedy(void **state)
     protobuf_text_put(&w.bytes, "1{1\"v1\" 2\"Pod\"}");
     size_t raw = protobuf_begin(&w.bytes, 2), spec = protobuf_begin(&w.bytes, 2);
     for (int i = 0; i < 1000000; i++)
-        strbuf_add(&w.bytes, "\x12", 2); /* a container without anything */
+        strbuf_add(&w.bytes, "\x12", 2); /* an empty container */
     protobuf_end(&w.bytes, spec);
     protobuf_end(&w.bytes, raw);
     assert_int_equal(
@@ -505,7 +505,7 @@ static void test_greedy(void **state)
     written_release(&w);
 }
 
-/* An item that cannot be decoded costs nothing but itself. */
+/* An item that cannot be decoded does not affect the others. */
 static void test_bad_item(void **state)
 {
     (void)state;
@@ -577,7 +577,7 @@ static void test_write(void **state)
     protobuf_text_object(&want, "v1", "Binding", "1{1\"p\" 3\"ns\" 5\"u\"} 2{1\"Node\" 3\"n1\"}");
     assert_true(str_eq(strbuf_slice(&out), strbuf_slice(&want)));
 
-    /* A time of zero is not no time; the start of 1970 was. */
+    /* A zero time is written; the Unix epoch means no time. */
     struct lease lease = { .meta = { .name = STR("l") },
                            .spec = { .holder_identity = STR(""),
                                      .duration_seconds = { true, 15 },
@@ -595,7 +595,7 @@ static void test_write(void **state)
     strbuf_release(&want);
 }
 
-/* Amounts are written as text that means them exactly. */
+/* Quantities are written as text without loss. */
 static void test_write_quantities(void **state)
 {
     (void)state;
@@ -629,7 +629,7 @@ int main(void)
         cmocka_unit_test(test_watch),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_values),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejected),
         cmocka_unit_test(test_envelope),
         cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_greedy),

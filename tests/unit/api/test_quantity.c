@@ -1,4 +1,4 @@
-/* Quantities mean what k8s.io/apimachinery says they mean. The values of the first table were read off it; where its
+/* Quantities have the values of k8s.io/apimachinery, from which the first table was recorded; where its
  * 64-bit results wrap around (thousandths of more than 2^63/1000), ours stop at the largest number. */
 #include "support/test.h"
 
@@ -147,7 +147,7 @@ static struct quantity parse(const char *text)
     return q;
 }
 
-/* Beyond what 64 bits hold the reference answers by accident; we answer with the nearest number there is. */
+/* Beyond 64 bits apimachinery's results are accidental; berth returns the nearest representable number. */
 static void test_saturation(void **state)
 {
     (void)state;
@@ -219,7 +219,7 @@ static void test_round_to_milli(void **state)
     assert_int_equal(quantity_cmp(quantity_from_int(-3), parse("-3")), 0);
 }
 
-/* Any digits, any suffix: as many nano units as counting them in the text says. */
+/* Random digits and suffixes, compared with a computation in nano units. */
 static void test_random_decimals(void **state)
 {
     (void)state;
@@ -230,12 +230,12 @@ static void test_random_decimals(void **state)
     } units[] = { { "n", 1 }, { "u", 1000 }, { "m", 1000000 }, { "", 1000000000 }, { "e-6", 1000 } };
     for (int i = 0; i < 20000; i++) {
         size_t unit = rng_below(&rng, ARRAY_SIZE(units));
-        int64_t whole = (int64_t)rng_below(&rng, 1000000);
+        int64_t integer = (int64_t)rng_below(&rng, 1000000);
         int64_t thousandths = (int64_t)rng_below(&rng, 1000);
         char text[64];
-        snprintf(text, sizeof(text), "%lld.%03lld%s", (long long)whole, (long long)thousandths,
+        snprintf(text, sizeof(text), "%lld.%03lld%s", (long long)integer, (long long)thousandths,
                  units[unit].suffix);
-        int64_t exact = (whole * 1000 + thousandths) * units[unit].nano; /* thousandths of a nano */
+        int64_t exact = (integer * 1000 + thousandths) * units[unit].nano; /* thousandths of a nano */
         int64_t want = exact / 1000 + (exact % 1000 != 0);
         struct quantity got = parse(text);
         if (got.units * 1000000000 + got.nano != want)

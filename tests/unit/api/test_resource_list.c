@@ -1,4 +1,4 @@
-/* Joined lists stay sorted, hold each name once, and leave the other list alone. */
+/* Joined lists stay sorted, have each name once, and do not change the other list. */
 #include "support/test.h"
 
 #include "api/resource_list.h"
@@ -28,7 +28,7 @@ static int64_t joined(enum resource_join join, int64_t there, int64_t other)
     return there;
 }
 
-/* Many small lists into one, against a plain array of numbers. */
+/* Many small lists joined into one, compared with a plain array of numbers. */
 static void test_join(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A toleration tolerates a taint of its key, value and effect; what it leaves empty matches any. */
+/* A toleration matches a taint with its key, value and effect; empty fields match any. */
 #include "support/test.h"
 
 #include "api/taints.h"

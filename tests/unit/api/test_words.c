@@ -1,4 +1,4 @@
-/* A word that most objects have is not copied; any other text is, and reads the same. */
+/* A common string is not copied; any other string is copied unchanged. */
 #include "support/test.h"
 
 #include "api/words.h"

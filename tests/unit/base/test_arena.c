@@ -52,8 +52,8 @@ static void test_text(void **state)
     assert_int_equal(long_text.ptr[4999], '7');
 }
 
-/* A cycle that fits the kept chunk allocates nothing: total_bytes stays what it was. */
-static void test_reset_keeps_room(void **state)
+/* A cycle that fits the kept chunk allocates nothing: total_bytes does not change. */
+static void test_reset_keeps_a_chunk(void **state)
 {
     (void)state;
     _cleanup_(arena_release) struct arena arena = { 0 };
@@ -85,7 +85,7 @@ static void test_empty(void **state)
     arena_release(&arena);
 }
 
-/* What was measured in one arena fits a reserved one to the byte: no other chunk is added. */
+/* The bytes used in one arena are exactly enough for a reserved one: no other chunk is added. */
 static void test_reserve_what_was_used(void **state)
 {
     (void)state;
@@ -105,7 +105,7 @@ static void test_reserve_what_was_used(void **state)
     assert_int_equal(exact.total_bytes, 5304);
 }
 
-/* Texts take their length and no more, whatever comes between them; they fit what was measured as well. */
+/* Texts take no more than their length, whatever is allocated between them, and fit a reserved arena as well. */
 static void test_texts_are_packed(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void test_texts_are_packed(void **state)
     assert_str(arena_str(&exact, STR("one more")), "one more");
 }
 
-/* Something large takes a chunk of its own size; small things go on where they were. */
+/* A large allocation gets its own chunk; small ones continue in the old chunk. */
 static void test_large_apart(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ int main(void)
         cmocka_unit_test(test_aligned_and_distinct),
         cmocka_unit_test(test_zalloc_clears_used_memory),
         cmocka_unit_test(test_text),
-        cmocka_unit_test(test_reset_keeps_room),
+        cmocka_unit_test(test_reset_keeps_a_chunk),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_reserve_what_was_used),
         cmocka_unit_test(test_texts_are_packed),

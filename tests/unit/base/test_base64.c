@@ -1,4 +1,4 @@
-/* test_base64.c: there and back, and what is not base64. */
+/* Encoding, decoding, and invalid base64. */
 #include "support/test.h"
 
 #include "base/base64.h"
@@ -37,7 +37,7 @@ static void test_line_breaks(void **state)
     assert_memory_equal(bytes, "foob", 4);
 }
 
-static void test_refused(void **state)
+static void test_invalid(void **state)
 {
     (void)state;
     static const char *const bad[] = { "Z",    "Zg",    "Zg=",      "=",     "====", "Zg==Zg==",
@@ -73,7 +73,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_line_breaks),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

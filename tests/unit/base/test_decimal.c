@@ -1,4 +1,4 @@
-/* Numbers have as few digits as they need, laid out as Go does. The wants are what Go gives. */
+/* Numbers are written with the fewest digits, in Go's format. The expected texts are Go's. */
 #include "support/test.h"
 
 #include "base/decimal.h"

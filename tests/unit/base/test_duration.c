@@ -1,4 +1,4 @@
-/* Durations are read and written as Go does it. */
+/* Durations are read and written as in Go. */
 #include "support/test.h"
 
 #include "base/duration.h"
@@ -101,7 +101,7 @@ static void test_format(void **state)
     }
 }
 
-/* What is written reads back as the same. */
+/* Written durations are read back unchanged. */
 static void test_round_trip(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* An error is one printable sentence that names the place, whatever the input put into it. */
+/* An error is one printable line that names the place, whatever the input contains. */
 #include "support/test.h"
 
 #include "base/error.h"
@@ -9,7 +9,7 @@ static void test_set(void **state)
     struct error err;
     assert_int_equal(error_set(&err, -EINVAL, "expected %s, found %d", "a string", 7), -EINVAL);
     assert_string_equal(err.text, "expected a string, found 7");
-    assert_int_equal(error_set(NULL, -ENOENT, "nobody reads this"), -ENOENT);
+    assert_int_equal(error_set(NULL, -ENOENT, "not stored"), -ENOENT);
 }
 
 static void test_at(void **state)
@@ -23,7 +23,7 @@ static void test_at(void **state)
     assert_string_equal(err.text, "c.json:3: no");
     error_at(&err, -EINVAL, "-", 0, 0, "is empty");
     assert_string_equal(err.text, "-: is empty");
-    assert_int_equal(error_at(NULL, -EIO, "x", 1, 1, "nobody reads this"), -EIO);
+    assert_int_equal(error_at(NULL, -EIO, "x", 1, 1, "not stored"), -EIO);
 }
 
 static void test_prefix(void **state)

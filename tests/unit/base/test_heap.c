@@ -1,4 +1,4 @@
-/* Items leave a heap in order, whatever was pushed, popped and taken out before; each knows its place. */
+/* Items leave a heap in order after any pushes, pops and removals; each item knows its place. */
 #include "support/test.h"
 
 #include "base/heap.h"

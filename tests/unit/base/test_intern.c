@@ -1,4 +1,4 @@
-/* Equal strings share a number as long as anybody holds it; freed numbers come back; memory stays flat. */
+/* Equal strings share a number while a reference exists; freed numbers are reused; memory stays flat. */
 #include "support/test.h"
 
 #include "base/intern.h"
@@ -40,12 +40,12 @@ static void test_references(void **state)
     assert_int_equal(intern_find(&table, STR("a")), a);
     intern_unref(&table, a);
     assert_int_equal(intern_find(&table, STR("a")), SYM_NONE);
-    assert_int_equal(intern_get(&table, STR("b")), a); /* the number is used again */
+    assert_int_equal(intern_get(&table, STR("b")), a); /* the number is reused */
     intern_unref(&table, SYM_NONE);
     intern_ref(&table, SYM_NONE);
 }
 
-/* Against a table of counts: names come and go at random, and the numbers never outgrow the names. */
+/* Compared with a table of counts: names come and go at random, and numbers stay below the number of names. */
 static void test_churn(void **state)
 {
     (void)state;

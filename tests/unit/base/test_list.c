@@ -1,4 +1,4 @@
-/* A list keeps its order while items come and go at any place, and a walk survives the item it is at. */
+/* A list keeps its order while items are added and removed, and a walk survives the removal of its current item. */
 #include "support/test.h"
 
 #include "base/list.h"

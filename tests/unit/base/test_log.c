@@ -1,4 +1,4 @@
-/* Log lines look as those of klog, in text and in JSON, byte for byte but for time and process. */
+/* Log lines are those of klog, in text and in JSON, byte for byte except time and process. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static void start(enum log_format format, int32_t verbosity, const char *vmodule
 
 static char line[8192];
 
-/* What was written since the last call. */
+/* The text written since the last call. */
 static const char *written(void)
 {
     ssize_t len = read(read_end, line, sizeof(line) - 1);
@@ -41,7 +41,7 @@ static void stop(void)
     assert_int_equal(log_init(&(struct log_options){ 0 }, NULL), 0);
 }
 
-/* Steps over what has this shape, where a 9 stands for a digit and a + for some; or fails. */
+/* Skips text of this shape, in which 9 is a digit and + is one or more digits; or fails. */
 static const char *past(const char *at, const char *shape)
 {
     for (; *shape; shape++) {
@@ -173,7 +173,7 @@ static void test_verbosity(void **state _unused_)
         { 2, "q?eue=4", "queue.c", 4, true },
         { 2, "[p-r]ueue=4", "queue.c", 4, true },
         { 5, "queue=1", "queue.c", 4, true },
-        { 0, "q*=1,queue=9", "queue.c", 4, false }, /* the first that fits counts */
+        { 0, "q*=1,queue=9", "queue.c", 4, false }, /* the first match counts */
         { 0, "other=0,queue=9", "queue.c", 9, true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -191,7 +191,7 @@ static void test_verbosity(void **state _unused_)
     stop();
 }
 
-/* What goes where with split streams: standard output stands at a pipe meanwhile. */
+/* Which stream a line goes to with split streams; standard output is a pipe meanwhile. */
 static void test_split_streams(void **state _unused_)
 {
     for (int format = LOG_TEXT; format <= LOG_JSON; format++) {
@@ -253,7 +253,7 @@ static void *write_lines(void *user)
     return NULL;
 }
 
-static void test_lines_stay_whole(void **state _unused_)
+static void test_lines_are_atomic(void **state _unused_)
 {
     char path[] = "/tmp/berth-test-XXXXXX";
     int fd = mkstemp(path);
@@ -292,7 +292,7 @@ int main(void)
         cmocka_unit_test(test_verbosity),
         cmocka_unit_test(test_split_streams),
         cmocka_unit_test(test_bad_vmodule),
-        cmocka_unit_test(test_lines_stay_whole),
+        cmocka_unit_test(test_lines_are_atomic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
-/* Both maps behave as the simplest table does, under long random runs of put, replace, get and remove. */
+/* Both maps agree with a plain table in long random runs of put, replace, get and remove. */
 #include "support/test.h"
 
 #include "base/map.h"
 
 enum { KEYS = 300, STEPS = 200000 };
 
-/* Keys that crowd: small ones, multiples of big powers of two, and the extremes. */
-static uint64_t crowded_key(size_t i)
+/* Keys that collide: small ones, multiples of large powers of two, and the extremes. */
+static uint64_t colliding_key(size_t i)
 {
     switch (i % 4) {
     case 0:
@@ -41,19 +41,19 @@ static void test_idmap_against_model(void **state)
         void *value = &values[rng_below(&rng, ARRAY_SIZE(values))], *before = model[i];
         /* Long phases of growth and of shrinking, so that every fill level is visited. */
         bool remove = rng_below(&rng, 10) < (step / 20000 % 2 ? 8 : 2);
-        assert_ptr_equal(idmap_get(&map, crowded_key(i)), before);
+        assert_ptr_equal(idmap_get(&map, colliding_key(i)), before);
         if (remove) {
-            assert_ptr_equal(idmap_remove(&map, crowded_key(i)), before);
+            assert_ptr_equal(idmap_remove(&map, colliding_key(i)), before);
             model[i] = NULL;
         } else {
-            assert_ptr_equal(idmap_put(&map, crowded_key(i), value), before);
+            assert_ptr_equal(idmap_put(&map, colliding_key(i), value), before);
             model[i] = value;
         }
         model_len = model_len + (model[i] && !before) - (!model[i] && before);
         assert_int_equal(map.len, model_len);
         if (step % 997 == 0)
             for (size_t k = 0; k < KEYS; k++)
-                assert_ptr_equal(idmap_get(&map, crowded_key(k)), model[k]);
+                assert_ptr_equal(idmap_get(&map, colliding_key(k)), model[k]);
     }
     assert_int_equal(count_slots(map.slots, map.cap), model_len);
     assert_true(map.cap <= 1024); /* churn does not grow it */
@@ -66,7 +66,7 @@ static void test_strmap_against_model(void **state)
     char names[KEYS][24];
     for (size_t i = 0; i < KEYS; i++)
         snprintf(names[i], sizeof(names[i]), i % 2 ? "k%zu" : "app.kubernetes.io/%zu", i);
-    names[0][0] = '\0'; /* the empty string is a key like any other */
+    names[0][0] = '\0'; /* the empty string is a valid key */
     void *model[KEYS] = { 0 };
     size_t model_len = 0;
     _cleanup_(strmap_release) struct strmap map = { 0 };

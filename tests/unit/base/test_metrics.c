@@ -1,4 +1,4 @@
-/* Metrics: what Prometheus reads is what was counted. */
+/* Metrics: the exposition has the counted values. */
 #include "support/test.h"
 
 #include <pthread.h>
@@ -171,7 +171,7 @@ static void same_labels_are_the_same_metric(void **state _unused_)
     struct metrics *metrics = metrics_new(infos, FAMILIES);
     struct metric *a = get(metrics, REQUESTS, "GET", "200");
     assert_ptr_equal(get(metrics, REQUESTS, "GET", "200"), a);
-    /* The values are not just put one after the other. */
+    /* Label values are not just concatenated. */
     assert_ptr_not_equal(get(metrics, REQUESTS, "GET2", "00"), a);
     assert_ptr_not_equal(get(metrics, REQUESTS, "", "GET200"), a);
     counter_add(a, 5);
@@ -179,7 +179,7 @@ static void same_labels_are_the_same_metric(void **state _unused_)
     metrics_free(metrics);
 }
 
-static void counting_starts_anew(void **state _unused_)
+static void reset_restarts_counting(void **state _unused_)
 {
     static const struct metric_info cpu = {
         .name = "cpu_total", .help = "Time.", .type = METRIC_REAL_COUNTER, .stability = METRIC_UNRATED
@@ -202,7 +202,7 @@ static void set_depth(void *context)
     gauge_set(get(context, DEPTH, "now", NULL), 42);
 }
 
-static void what_is_looked_up_is_looked_up_when_asked(void **state _unused_)
+static void callbacks_run_when_metrics_are_written(void **state _unused_)
 {
     struct metrics *metrics = metrics_new(&infos[0], 2);
     metrics_on_write(metrics, set_depth, metrics);
@@ -258,8 +258,8 @@ int main(void)
         cmocka_unit_test(hidden_families_show_on_request),
         cmocka_unit_test(other_values_of_a_label_are_unexpected),
         cmocka_unit_test(same_labels_are_the_same_metric),
-        cmocka_unit_test(counting_starts_anew),
-        cmocka_unit_test(what_is_looked_up_is_looked_up_when_asked),
+        cmocka_unit_test(reset_restarts_counting),
+        cmocka_unit_test(callbacks_run_when_metrics_are_written),
         cmocka_unit_test(buckets_are_the_ones_of_prometheus),
         cmocka_unit_test(threads_lose_nothing),
     };

@@ -1,4 +1,4 @@
-/* Percent-encoding there and back; a broken escape is named. */
+/* Percent-encoding and decoding; a broken escape is named. */
 #include "support/test.h"
 
 #include "base/percent.h"

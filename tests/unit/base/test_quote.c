@@ -5,7 +5,7 @@
 
 static void test_go_and_logs(void **state _unused_)
 {
-    /* As Go's strconv.Quote, and as the encoder behind the reference's JSON logs. */
+    /* As Go's strconv.Quote, and as the encoder of kube-scheduler's JSON logs. */
     static const struct {
         const char *text;
         uint32_t len;
@@ -33,7 +33,7 @@ static void test_go_and_logs(void **state _unused_)
     }
 }
 
-/* The wants are what encoding/json of Go gives. */
+/* The expected texts are those of Go's encoding/json. */
 static void test_json(void **state _unused_)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The generator repeats with its seed, is the published one, and draws fairly below a bound. */
+/* The generator is reproducible by its seed, is the published algorithm, and is uniform below a bound. */
 #include "support/test.h"
 
 #include "base/rng.h"

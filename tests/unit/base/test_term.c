@@ -1,13 +1,13 @@
-/* Tables and wrapped text: as wide as a screen, no wider, and nothing torn apart. */
+/* Tables and wrapped text: at most as wide as the screen, and no word is split. */
 #include "support/test.h"
 
 #include "base/term.h"
 
 struct table_case {
     const char *name;
-    unsigned width; /* 0: no screen */
+    unsigned width; /* 0: not a terminal */
     unsigned columns;
-    const char *cells[12]; /* ">" in front of a heading: at the right */
+    const char *cells[12]; /* ">" before a heading: right-aligned */
     const char *want;
 };
 

@@ -24,7 +24,7 @@ static void test_parse(void **state)
         { "2024-05-06T07:08:09.1234567899Z", 1714979289, 123456789 },
         { "2024-05-06T09:08:09+02:00", 1714979289, 0 },
         { "2024-05-06T01:38:09-05:30", 1714979289, 0 },
-        /* What Go takes as well. */
+        /* Go accepts these as well. */
         { "2024-05-06T7:08:09Z", 1714979289, 0 },
         { "2024-05-06T07:08:09,5Z", 1714979289, 500000000 },
         { "2024-05-07T07:08:09+24:00", 1714979289, 0 },
@@ -70,7 +70,7 @@ static void test_parse(void **state)
     }
 }
 
-/* The C library has a calendar of its own to compare with. */
+/* Compared with the calendar of the C library. */
 static void test_format(void **state)
 {
     (void)state;

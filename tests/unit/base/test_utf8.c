@@ -1,4 +1,4 @@
-/* UTF-8 is read as Go reads it: a byte that begins no character counts as one, and is never white space. */
+/* UTF-8 is decoded as in Go: an invalid byte counts as one character, and is never white space. */
 #include "support/test.h"
 
 #include "base/utf8.h"
@@ -16,10 +16,10 @@ static void test_runes(void **state)
         { "\xE2\x82\xAC", 0x20AC, 3 },
         { "\xF0\x9F\x98\x80", 0x1F600, 4 },
         { "\xEF\xBF\xBD", RUNE_ERROR, 3 },
-        { "\xC3", RUNE_ERROR, 1 },             /* cut off */
+        { "\xC3", RUNE_ERROR, 1 },             /* truncated */
         { "\xA9", RUNE_ERROR, 1 },             /* the middle of a character */
-        { "\xC0\x80", RUNE_ERROR, 1 },         /* too long a form of NUL */
-        { "\xED\xA0\x80", RUNE_ERROR, 1 },     /* half of a pair */
+        { "\xC0\x80", RUNE_ERROR, 1 },         /* an overlong NUL */
+        { "\xED\xA0\x80", RUNE_ERROR, 1 },     /* a surrogate */
         { "\xF4\x90\x80\x80", RUNE_ERROR, 1 }, /* beyond the last character */
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -50,10 +50,10 @@ static void test_trim(void **state)
               "a\xE2\x80\x83\xE3\x80\x80"),
           "a" },                                   /* Unicode has more white space */
         { STR("\xC2\x85\xE2\x80\xA8"), "" },       /* the next line, the line separator */
-        { STR(" \xE2\x80\x8B "), "\xE2\x80\x8B" }, /* a space of no width is none */
+        { STR(" \xE2\x80\x8B "), "\xE2\x80\x8B" }, /* a zero-width space is not white space */
         { STR("a\xA0 "), "a\xA0" },                /* the second byte of a space, alone */
         { STR("\xC2\xA0\xA0"), "\xA0" },           /* ... and behind one */
-        { STR("\xE2\x80"), "\xE2\x80" },           /* cut off */
+        { STR("\xE2\x80"), "\xE2\x80" },           /* truncated */
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct str got = utf8_trim(cases[i].text);

@@ -1,4 +1,4 @@
-/* test_workers.c: jobs run elsewhere, all of them, several at once. */
+/* Jobs run on worker threads, all of them, several at once. */
 #include "base/workers.h"
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ static void add(struct worker_job *job)
     atomic_fetch_add(&total, own->number);
 }
 
-static void every_job_runs_once_and_elsewhere(void **state _unused_)
+static void every_job_runs_once_on_a_worker(void **state _unused_)
 {
     static struct sum jobs[JOBS];
     here = pthread_self();
@@ -40,7 +40,7 @@ static void every_job_runs_once_and_elsewhere(void **state _unused_)
         assert_true(jobs[i].elsewhere);
 }
 
-/* Ends when four of them are at it: one thread alone would never get there. */
+/* Ends when four jobs run at once: one thread alone would never end. */
 static void meet(struct worker_job *job)
 {
     (void)job;
@@ -49,7 +49,7 @@ static void meet(struct worker_job *job)
         usleep(1000);
 }
 
-static void jobs_that_block_do_not_hold_up_others(void **state _unused_)
+static void blocking_jobs_do_not_delay_others(void **state _unused_)
 {
     static struct worker_job jobs[4];
     for (int i = 0; i < 4; i++) {
@@ -69,7 +69,7 @@ static void hang(struct worker_job *job)
         usleep(1000);
 }
 
-static void waiting_has_an_end(void **state _unused_)
+static void waiting_has_a_timeout(void **state _unused_)
 {
     static struct worker_job job = { .run = hang };
     assert_true(workers_wait(0));
@@ -82,9 +82,9 @@ static void waiting_has_an_end(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_runs_once_and_elsewhere),
-        cmocka_unit_test(jobs_that_block_do_not_hold_up_others),
-        cmocka_unit_test(waiting_has_an_end),
+        cmocka_unit_test(every_job_runs_once_on_a_worker),
+        cmocka_unit_test(blocking_jobs_do_not_delay_others),
+        cmocka_unit_test(waiting_has_a_timeout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-/* cases.h: what the recorded expressions are evaluated with, and how a value is written down.
+/* cases.h: the device that recorded expressions are evaluated with, and how a value is written.
  *
- * data/ has one JSON object per line: an expression, whether lists are allowed as attributes and whether anything may
- * come out, and what the reference said: "ok" with a value and its cost, or "compile", "runtime" or "cost". */
+ * data/ has one JSON object per line: an expression, whether lists are allowed as attributes, whether the result may be
+ * of any type, and the recorded outcome in Kubernetes: "ok" with a value and its cost, or "compile", "runtime" or
+ * "cost". */
 #ifndef CEL_CASES_H
 #define CEL_CASES_H
 
@@ -145,7 +146,7 @@ static void case_show_double(struct strbuf *out, double value)
     strbuf_printf(out, "d:%.17g", strtod(text, NULL));
 }
 
-/* As the recorded values are written. A kind that has no short form is only named. */
+/* As recorded values are written. A kind without a short form is only named. */
 static void case_show(struct strbuf *out, const struct cel_value *value, struct arena *scratch)
 {
     switch (value->kind) {

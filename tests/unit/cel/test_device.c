@@ -1,4 +1,4 @@
-/* A device as selectors see it, and the small things that its caller builds it from. */
+/* A device as CEL selectors see it, and the values that its caller builds it from. */
 #include "support/test.h"
 
 #include "unit/cel/cases.h"
@@ -36,7 +36,7 @@ static void test_names(void **state)
     }
 }
 
-/* A device without anything is one still. */
+/* A device without attributes and capacity is valid. */
 static void test_empty(void **state)
 {
     (void)state;
@@ -66,7 +66,7 @@ static void test_results(void **state)
     arena_release(&d.arena);
 }
 
-/* The same program, over and over and for several devices: nothing stays behind in it. */
+/* One program, evaluated repeatedly and for several devices, keeps no state. */
 static void test_program_is_reusable(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* No text and no device makes it crash, hang or eat memory: what goes too far is an error, soon. */
+/* No expression and no device causes a crash, a hang or unbounded memory: exceeding a limit is an error. */
 #include "support/test.h"
 
 #include <time.h>
@@ -7,7 +7,7 @@
 
 enum { SECONDS_MAX = 10, BYTES_MAX = 256 << 20 };
 
-/* Compiles and evaluates; the outcome, within bounds of time and memory. */
+/* Compiles and evaluates, and checks the bounds of time and memory. */
 static int attempt(struct str text, struct error *err)
 {
     struct case_device device;
@@ -30,7 +30,7 @@ static int attempt(struct str text, struct error *err)
     return r;
 }
 
-/* head, then `part` so often, then tail, then `close` as often. */
+/* head, then `part` repeated `count` times, then tail, then `close` as often. */
 static struct str build(struct strbuf *out, const char *head, const char *part, size_t count,
                         const char *tail, const char *close)
 {
@@ -89,7 +89,7 @@ static void test_length(void **state)
     assert_int_equal(attempt(build(&text, "1", " ", CEL_TEXT_LEN_MAX, "", ""), &err), -EINVAL);
 }
 
-/* Each of these takes far too long or too much memory if nobody counts. */
+/* Without limits each of these takes far too long or too much memory. */
 static void test_too_much(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void test_too_much(void **state)
     }
 }
 
-/* Doubling: cheap to write, and as large as nothing can be. */
+/* Doubling: short expressions with huge results. */
 static void test_doubling(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void test_doubling(void **state)
     }
 }
 
-/* The limit is the reference's, and cannot be absorbed. */
+/* The cost limit is that of Kubernetes, and || does not absorb its error. */
 static void test_cost(void **state)
 {
     (void)state;

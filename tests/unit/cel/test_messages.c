@@ -1,5 +1,5 @@
-/* What we say about an expression that is wrong is what the reference says, but for syntax errors, whose words there
- * come from a parser generator. */
+/* Errors of expressions have the text of Kubernetes, except syntax errors, whose text there comes from a parser
+ * generator. */
 #include "support/test.h"
 
 #include "unit/cel/cases.h"

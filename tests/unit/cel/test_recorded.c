@@ -1,9 +1,9 @@
-/* What the reference said about a few thousand expressions is what we say: the same value at the same cost, or a
- * failure at the same moment (when the text is compiled, when it is evaluated, or at the limit of cost).
+/* A few thousand recorded expressions have the same outcome as in Kubernetes: the same value and cost, or an error in
+ * the same phase (compilation, evaluation, or cost limit).
  *
  * data/expressions.jsonl was written by hand; the others come from a generator that knows the signatures of all
- * functions, and from one that spoils texts which libraries read (times, quantities, versions, addresses, URLs, regular
- * expressions). Outcomes where the reference crashed are left out. */
+ * functions, and from one that corrupts texts which libraries parse (times, quantities, versions, addresses, URLs,
+ * regular expressions). Cases in which Kubernetes crashed are left out. */
 #include "support/test.h"
 
 #include <yyjson.h>
@@ -46,7 +46,7 @@ static void evaluate(struct str text, bool lists, bool any, struct outcome *ret)
     arena_release(&device.arena);
 }
 
-/* 0, or 1 after saying what differs. */
+/* Returns 0, or 1 after printing the difference. */
 static int check_line(const char *line, size_t len)
 {
     yyjson_doc *doc = yyjson_read(line, len, 0);

@@ -1,4 +1,4 @@
-/* Memory stays flat while nodes and pods add_objects and remove_objects: symbols, classes, owners, rows, lists and
+/* Memory stays flat while nodes and pods come and go: symbols, classes, owners, rows, lists and
  * numbers return to their initial counts. */
 #include "support/fixture.h"
 

@@ -1,5 +1,4 @@
-/* test_doc.c: streams of JSON and YAML as their users meet them: what comes out, where it stood, and the one sentence
- * that hostile or broken input ends in. */
+/* Streams of JSON and YAML: the documents, the places of their values, and the error for hostile or broken input. */
 #include "support/test.h"
 
 #include <unistd.h>
@@ -27,7 +26,7 @@ static struct doc next_doc(struct doc_stream *stream)
     return doc;
 }
 
-/* How many documents come before the end (ret_error empty) or the error. */
+/* The number of documents before the end (ret_error empty) or the error. */
 static size_t drain(struct doc_stream *stream, struct error *ret_error)
 {
     struct doc doc;
@@ -40,7 +39,7 @@ static size_t drain(struct doc_stream *stream, struct error *ret_error)
         count++;
     }
     if (r < 0)
-        assert_int_equal(doc_stream_next(stream, &doc, NULL), 0); /* there is no more after an error */
+        assert_int_equal(doc_stream_next(stream, &doc, NULL), 0); /* nothing follows an error */
     return count;
 }
 
@@ -142,7 +141,7 @@ static void test_depth(void **state)
     static const struct {
         const char *open, *inside, *close;
         size_t count;
-        const char *want; /* "": fine */
+        const char *want; /* "": no error */
     } cases[] = {
         { "[", "", "]", DOC_DEPTH_MAX, "" },
         { "[", "", "]", DOC_DEPTH_MAX + 1, "input:1:1: nested deeper than 200 levels" },
@@ -208,7 +207,7 @@ static void test_where_json(void **state)
     assert_where(&doc, NULL, 2, 1);
     assert_where(&doc, yyjson_obj_get(doc.root, "esc"), 2, 9);
     assert_where(&doc, yyjson_obj_get(doc.root, "x"), 2, 28);
-    assert_where(&doc, yyjson_obj_get(doc.root, "n"), 3, 3); /* that of its key */
+    assert_where(&doc, yyjson_obj_get(doc.root, "n"), 3, 3); /* the place of its key */
     yyjson_val *list = yyjson_obj_get(doc.root, "list");
     assert_where(&doc, list, 4, 3);
     assert_where(&doc, yyjson_arr_get(list, 0), 4, 3);
@@ -221,7 +220,7 @@ static void test_where_json(void **state)
     doc_release(&doc);
     assert_string_equal(stays, "y");
 
-    doc = next_doc(&stream); /* a value without a string before it: where its document begins */
+    doc = next_doc(&stream); /* a value without a string before it: the beginning of its document */
     assert_where(&doc, yyjson_arr_get_first(doc.root), 7, 2);
     doc_release(&doc);
     doc_stream_release(&stream);
@@ -276,7 +275,7 @@ static void test_numbers_of_any_size(void **state)
     strbuf_release(&text);
 }
 
-/* The second chunk that libyaml reads, and lines counted from the first. */
+/* In the second chunk that libyaml reads, lines are still counted from the first. */
 static void test_error_far_into_yaml(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
-/* test_gzip.c: what is packed comes out again, whatever it is and however long. */
+/* Compressed data is decompressed unchanged, whatever its contents and length. */
 #include "support/test.h"
 
 #include <zlib.h>
 
 #include "codec/gzip.h"
 
-/* With a decoder of zlib's own: it says whether the format is right, and whether it ends where it should. */
+/* Decompresses with zlib, which checks the format and its end. */
 static void unpack(const char *bytes, size_t len, struct strbuf *out)
 {
     z_stream stream = { .next_in = (Bytef *)bytes, .avail_in = (uInt)len };
@@ -50,7 +50,7 @@ static void test_sizes(void **state _unused_)
     }
 }
 
-/* What it is for: pages of metrics, that repeat themselves. */
+/* Its purpose: metrics pages, which are repetitive. */
 static void test_gain(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 }, packed = { 0 };

@@ -1,4 +1,4 @@
-/* test_json_writer.c: the exact bytes that come out, and that any string and number comes back from them. */
+/* The exact output, and that any string and number can be read back. */
 #include "base/quote.h"
 #include "support/test.h"
 
@@ -83,10 +83,10 @@ static const struct string_case {
     { { "a\0b\x1f\x7f", 5 }, "\"a\\u0000b\\u001f\x7f\"" },
     { { "é€😀", 9 }, "\"é€😀\"" },
     { { "\xff", 1 }, "\"" BAD "\"" },
-    { { "a\xc3", 2 }, "\"a" BAD "\"" },                       /* cut off */
-    { { "\xc0\xaf", 2 }, "\"" BAD BAD "\"" },                 /* too long */
-    { { "\xe0\x80\xaf", 3 }, "\"" BAD BAD BAD "\"" },         /* too long */
-    { { "\xed\xa0\x80", 3 }, "\"" BAD BAD BAD "\"" },         /* half a pair */
+    { { "a\xc3", 2 }, "\"a" BAD "\"" },                       /* truncated */
+    { { "\xc0\xaf", 2 }, "\"" BAD BAD "\"" },                 /* overlong */
+    { { "\xe0\x80\xaf", 3 }, "\"" BAD BAD BAD "\"" },         /* overlong */
+    { { "\xed\xa0\x80", 3 }, "\"" BAD BAD BAD "\"" },         /* a surrogate */
     { { "\xf4\x90\x80\x80", 4 }, "\"" BAD BAD BAD BAD "\"" }, /* beyond the last character */
     { { "\xf4\x8f\xbf\xbf", 4 }, "\"\xf4\x8f\xbf\xbf\"" },    /* the last character */
     { { "\xe2\x82(\x80x", 5 }, "\"" BAD BAD "(" BAD "x\"" },
@@ -159,7 +159,7 @@ static void test_integers(void **state)
     strbuf_release(&out);
 }
 
-/* Random bits as numbers and random bytes as strings: what is written can be read, numbers exactly. */
+/* Random bits as numbers and random bytes as strings: the output can be parsed, numbers exactly. */
 static void test_round_trip(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-/* Messages are read field by field and never behind their end; what is written is read back; frames come out whole
- * however the stream was cut. */
+/* Messages are read field by field and never past their end; written messages are read back; frames are complete
+ * however the stream is split. */
 #include "codec/protobuf.h"
 #include "support/test.h"
 
-/* "08 96 01" as bytes in a block of its own, so that a sanitizer sees a read behind the end. */
+/* "08 96 01" as bytes in its own allocation, so that a sanitizer detects a read past the end. */
 static struct str from_hex(const char *hex)
 {
     char *bytes = xmalloc(strlen(hex) + 1);
@@ -17,7 +17,7 @@ static struct str from_hex(const char *hex)
     return (struct str){ xrealloc(bytes, len ? len : 1), len };
 }
 
-/* "1=150 2:testing" for a varint and bytes; an error ends it with its sentence. */
+/* "1=150 2:testing" for a varint and bytes; an error ends it with its text. */
 static void describe(struct str message, struct strbuf *ret)
 {
     struct protobuf_reader reader = protobuf_reader(message);
@@ -52,11 +52,11 @@ static void test_read(void **state)
         { "09 01 00 00 00 00 00 00 80", "1=9223372036854775809" },
         { "0d 01 00 00 80", "1=2147483649" },
         { "08 ff ff ff ff ff ff ff ff ff 01", "1=18446744073709551615" },
-        { "08 ff ff ff ff ff ff ff ff ff 7f", "1=18446744073709551615" }, /* bits above are dropped */
-        { "08 81 00", "1=1" },                                            /* longer than need be */
+        { "08 ff ff ff ff ff ff ff ff ff 7f", "1=18446744073709551615" }, /* higher bits are dropped */
+        { "08 81 00", "1=1" },                                            /* longer than necessary */
         { "88 00 05", "1=5" },
         { "f8 ff ff ff 0f 01", "536870911=1" }, /* the highest tag */
-        /* too early an end */
+        /* truncated */
         { "08", ENDS },
         { "08 80", ENDS },
         { "80", ENDS },
@@ -72,7 +72,7 @@ static void test_read(void **state)
         { "08 80 80 80 80 80 80 80 80 80 80 01", LONG },
         { "12 80 80 80 80 80 80 80 80 80 80 01", LONG },
         { "80 80 80 80 80 80 80 80 80 80 01", LONG },
-        /* what is no field */
+        /* invalid fields */
         { "00", NONE },
         { "02 00", NONE },
         { "0e 00", NONE },
@@ -199,7 +199,7 @@ static void test_frames(void **state)
     strbuf_release(&stream);
 }
 
-/* A length is refused as soon as it is known, not when memory is full of what it promised. */
+/* A length is rejected as soon as it is known, before memory is allocated for it. */
 static void test_frame_too_long(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void test_frame_too_long(void **state)
     protobuf_frames_release(&frames);
 }
 
-/* After a giant the buffer is small again. */
+/* After a huge frame the buffer is small again. */
 static void test_frames_memory(void **state)
 {
     (void)state;
@@ -242,7 +242,7 @@ static void test_frames_memory(void **state)
     strbuf_release(&stream);
 }
 
-/* The last of each part counts, others are passed over, and a part of another wire type is an error. */
+/* The last of each part counts, other fields are skipped, and a part of another wire type is an error. */
 static void test_parts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Records of every kind that codec/ has: read strictly and leniently, written, copied, compared, looked into. */
+/* Records of every kind in codec/: read strictly and leniently, written, copied, compared and viewed. */
 #include "codec/record_rows.h"
 #include "support/test.h"
 
@@ -132,13 +132,13 @@ static void test_json(void **state _unused_)
     assert_true(f.all.is_finished);
     assert_written(&f.all, EVERYTHING);
     release(&f);
-    /* What is absent or null stays as it was; what is always written is null where it can be. */
+    /* Absent and null fields keep their value; fields that are always written are null if possible. */
     assert_int_equal(read_text(&f, "{\"text\":null,\"kind\":\"K\"}", RECORD_STRICT), 0);
     assert_written(&f.all, "{\"small\":7,\"optSmall\":null}");
     release(&f);
 }
 
-static void test_sentences(void **state _unused_)
+static void test_errors(void **state _unused_)
 {
     static const struct {
         const char *text, *want;
@@ -155,7 +155,7 @@ static void test_sentences(void **state _unused_)
         { "text: 5\n", "test:1:7: text: expected a string, got the number 5", 0 },
         { "text: 5\n", "test:1:7: text: expected a string, got a number", RECORD_SECRET },
         { "text: \"a\\0b\"\n", "test:1:7: text: a zero byte is not allowed", RECORD_C_STRINGS },
-        { "small: 1.0\n", NULL, 0 }, /* YAML does not tell it from 1 */
+        { "small: 1.0\n", NULL, 0 }, /* the same as 1 in YAML */
         { "{\"small\": 1.0}", "test:1:2: small: expected a whole number, got the number 1.0", 0 },
         { "bytes: a\n", "test:1:8: bytes: expected base64 text, got a string", RECORD_SECRET },
         { "map: {a: 1}\n", "test:1:10: map[a]: expected a string, got the number 1", 0 },
@@ -188,7 +188,7 @@ static void test_protobuf(void **state _unused_)
                                     .budget_bytes = record_budget(bytes.len) };
     if (record_read_protobuf(&reader, NULL, strbuf_slice(&bytes), &all_type, &got) < 0)
         fail_msg("%s", f.err.text);
-    /* Kinds that no message has. */
+    /* Kinds without a protobuf form. */
     got.bytes = f.all.bytes;
     got.number = f.all.number;
     got.any = f.all.any;
@@ -197,7 +197,7 @@ static void test_protobuf(void **state _unused_)
     release(&f);
 }
 
-/* A copy outlives its source; equal records and only those have equal keys. */
+/* A copy outlives its source; records have equal keys if and only if they are equal. */
 static void test_values(void **state _unused_)
 {
     static const char *const others[] = {
@@ -213,7 +213,7 @@ static void test_values(void **state _unused_)
     assert_int_equal(read_text(&f, EVERYTHING, 0), 0);
     assert_int_equal(read_text(&again, EVERYTHING, 0), 0);
     record_copy(&all_type, &f.all, &arena, &copy);
-    copy.any = again.all.any; /* still the document's */
+    copy.any = again.all.any; /* still owned by the document */
     release(&f);
     assert_true(record_equal(&all_type, &copy, &again.all));
     record_put_key(&key, &all_type, &copy);
@@ -275,7 +275,7 @@ static void test_views(void **state _unused_)
     release(&f);
 }
 
-/* A table without a C struct: its fields are placed one behind the other. */
+/* A table without a C struct: its fields are laid out one after the other. */
 static void test_layout(void **state _unused_)
 {
     struct record_field fields[] = {
@@ -294,8 +294,8 @@ static void test_layout(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),   cmocka_unit_test(test_sentences), cmocka_unit_test(test_protobuf),
-        cmocka_unit_test(test_values), cmocka_unit_test(test_views),     cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_json),   cmocka_unit_test(test_errors), cmocka_unit_test(test_protobuf),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_views),  cmocka_unit_test(test_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

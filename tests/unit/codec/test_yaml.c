@@ -1,5 +1,5 @@
-/* test_yaml.c: what YAML means, as kubectl and kube-scheduler read it. Wanted results are JSON; those of the tables
- * below were compared with sigs.k8s.io/yaml v1.6.0. */
+/* YAML as kubectl and kube-scheduler read it. The expected results are JSON; those of the tables below were compared
+ * with sigs.k8s.io/yaml v1.6.0. */
 #include "support/test.h"
 
 #include "codec/doc.h"
@@ -16,7 +16,7 @@ static struct doc_stream stream_of(const char *text)
     return stream;
 }
 
-/* The only document of a text as JSON, or the error it ends in. */
+/* The only document of a text as JSON, or its error. */
 static void convert(const char *text, struct strbuf *out)
 {
     struct doc_stream stream = stream_of(text);
@@ -209,7 +209,7 @@ static void test_errors(void **state)
         assert_converts(error_cases[i].yaml, error_cases[i].json);
 }
 
-/* Values that came by alias or merge are where they were written. */
+/* Values from an alias or a merge have the place where they were written. */
 static void test_places_after_merge(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_places_after_merge(void **state)
     doc_stream_release(&stream);
 }
 
-/* Nine aliases of nine aliases of ...: over a gigabyte if nobody counted. */
+/* Nine aliases of nine aliases of ...: over a gigabyte without a limit. */
 static void test_billion_laughs(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static const struct config_env stock_env = { .catalog = &stock_catalog };
 
 #define CONFIG_HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-/* A configuration with everything that belongs to it. */
+/* A configuration with its memory and warnings. */
 struct loaded {
     struct arena arena;
     struct scheduler_config config;

@@ -1,4 +1,4 @@
-/* One configuration after another: which fields wait for a restart, and what is said to have changed. */
+/* Changes of the configuration: which fields need a restart, and how changes are reported. */
 #include "support/test.h"
 
 #include "unit/config/catalog.h"
@@ -12,7 +12,7 @@ static void load(struct loaded *ret, const char *text)
         fail_msg("%s", ret->err.text);
 }
 
-/* Each field of the configuration that the process is set up by at its start; one line, one field. */
+/* Each field that only takes effect at the start of the process; one line per field. */
 static void some_fields_wait_for_a_restart(void **state _unused_)
 {
     static const struct {
@@ -51,7 +51,7 @@ static void some_fields_wait_for_a_restart(void **state _unused_)
         load(&first, "");
         config_write_json(&first.config, &want);
         config_copy_fixed(&first.config, &arena, &fixed);
-        loaded_release(&first); /* the copy is one */
+        loaded_release(&first); /* the copy is independent */
         load(&next, cases[i].text);
         config_keep_fixed(&fixed, &next.arena, &next.config, &names);
         arena_release(&arena);
@@ -63,8 +63,8 @@ static void some_fields_wait_for_a_restart(void **state _unused_)
     }
 }
 
-/* A field that nobody thought of would silently not take effect, or break the election. */
-static void every_field_was_thought_of(void **state _unused_)
+/* A field that is not listed would silently not take effect, or break the election. */
+static void every_field_is_listed(void **state _unused_)
 {
     static const char *const known[] = {
         "apiVersion",
@@ -80,7 +80,7 @@ static void every_field_was_thought_of(void **state _unused_)
         "podMaxBackoffSeconds",
         "profiles",
         "extenders",
-        /* without a meaning */
+        /* without effect */
         "parallelism",
         "delayCacheUntilActive",
     };
@@ -101,7 +101,7 @@ static void every_field_was_thought_of(void **state _unused_)
     loaded_release(&loaded);
 }
 
-static void changes_are_told(void **state _unused_)
+static void changes_are_reported(void **state _unused_)
 {
 #define TWO "profiles: [{schedulerName: gold}, {schedulerName: tin}]\n"
 #define EXTENDER(name, verb) "{urlPrefix: 'http://" name "', " verb "Verb: v, weight: 1}"
@@ -158,8 +158,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_fields_wait_for_a_restart),
-        cmocka_unit_test(every_field_was_thought_of),
-        cmocka_unit_test(changes_are_told),
+        cmocka_unit_test(every_field_is_listed),
+        cmocka_unit_test(changes_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The file as a whole: what is accepted, what is refused and in which words, and what is left to defaults. */
+/* The configuration file: what is accepted, what is rejected with which error, and defaults. */
 #include "support/test.h"
 
 #include "base/duration.h"
@@ -206,7 +206,7 @@ static const struct {
       "string \"fast\"" },
 };
 
-/* The whole text, head and all. */
+/* The complete text, with its head. */
 static const struct {
     const char *name, *text, *want;
 } heads[] = {
@@ -234,7 +234,7 @@ static const struct {
       "config.yaml:2:2: parallelism: expected a whole number, got the number 1.0" },
 };
 
-static void check_refused(const char *name, const char *head, const char *text, const char *want)
+static void check_rejected(const char *name, const char *head, const char *text, const char *want)
 {
     _cleanup_(loaded_release) struct loaded loaded;
     if (loaded_from(&loaded, &stock_env, head, text) != -EINVAL)
@@ -243,15 +243,15 @@ static void check_refused(const char *name, const char *head, const char *text, 
         fail_msg("%s: got \"%s\", want \"%s\"", name, loaded.err.text, want);
 }
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(invalid); i++)
-        check_refused(invalid[i].name, CONFIG_HEAD, invalid[i].config, invalid[i].want);
+        check_rejected(invalid[i].name, CONFIG_HEAD, invalid[i].config, invalid[i].want);
     for (size_t i = 0; i < ARRAY_SIZE(undecodable); i++)
-        check_refused(undecodable[i].name, CONFIG_HEAD, undecodable[i].config, undecodable[i].want);
+        check_rejected(undecodable[i].name, CONFIG_HEAD, undecodable[i].config, undecodable[i].want);
     for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
-        check_refused(heads[i].name, "", heads[i].text, heads[i].want);
+        check_rejected(heads[i].name, "", heads[i].text, heads[i].want);
 }
 
 static void check_defaults(const struct scheduler_config *config)
@@ -281,7 +281,7 @@ static void check_defaults(const struct scheduler_config *config)
     assert_int_equal(config->profiles.items[0].args.len, with_args);
 }
 
-/* No file, a file that says nothing, and one that says null are the same. */
+/* No file, an empty file and a file with null fields are the same. */
 static void test_defaults(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void test_settings(void **state)
                         "leaderElection:\n"
                         "  leaderElect: false\n"
                         "  leaseDuration: 1m30s\n"
-                        "  resourceLock: endpoints\n" /* says nothing without an election */
+                        "  resourceLock: endpoints\n" /* no effect without an election */
                         "  resourceName: other\n"
                         "clientConnection:\n"
                         "  kubeconfig: /etc/scheduler.conf\n"
@@ -368,7 +368,7 @@ static void test_extenders(void **state)
     assert_int_equal(loaded.config.extenders.len, 2);
     const struct extender_config *last = &loaded.config.extenders.items[1];
     const struct extender_config *first = &loaded.config.extenders.items[0];
-    assert_str(first->url_prefix, "https://second"); /* what may fail is asked last */
+    assert_str(first->url_prefix, "https://second"); /* ignorable extenders are called last */
     assert_true(first->enable_https && first->node_cache_capable && !first->ignorable);
     assert_int_equal(first->http_timeout_ns, 250000000);
     assert_str(first->tls->cert_data, "abc");
@@ -380,14 +380,14 @@ static void test_extenders(void **state)
     assert_int_equal(last->weight, 5);
     assert_int_equal(last->http_timeout_ns, 5 * NS_PER_SECOND);
     assert_null(last->tls);
-    /* What an extender manages and hides from the scheduler takes the place of the list in the file. */
+    /* Resources that an extender manages and the scheduler ignores replace the list in the file. */
     const struct node_resources_fit_args *fit =
         profile_args(&loaded.config.profiles.items[0], "NodeResourcesFit");
     assert_int_equal(fit->ignored_resources.len, 1);
     assert_str(fit->ignored_resources.items[0], "x.io/gpu");
 }
 
-/* ---- what is accepted with a warning ---- */
+/* ---- accepted with a warning ---- */
 
 static const struct {
     const char *name, *head, *config, *want;
@@ -430,7 +430,7 @@ static void test_warned(void **state)
     }
 }
 
-/* A plugin of one's own may have an old name. */
+/* A custom plugin may have the name of a removed plugin. */
 static void test_old_name_that_exists(void **state)
 {
     (void)state;
@@ -458,7 +458,7 @@ static void test_missing_file(void **state)
     assert_non_null(strstr(loaded.err.text, "/nonexistent/config.yaml"));
 }
 
-/* Input does not decide how much memory is used. */
+/* The input cannot make memory grow without limit. */
 static void test_too_many_profiles(void **state)
 {
     (void)state;
@@ -467,14 +467,14 @@ static void test_too_many_profiles(void **state)
     for (int i = 0; i < 1000; i++)
         strbuf_puts(&body, ",null");
     strbuf_puts(&body, "]\n");
-    check_refused("too many", CONFIG_HEAD, body.text,
-                  "config.yaml:3:11: profiles: 1001 profiles are more than the 1000 that are allowed");
+    check_rejected("too many", CONFIG_HEAD, body.text,
+                   "config.yaml:3:11: profiles: 1001 profiles are more than the 1000 that are allowed");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_rejected),     cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_settings),     cmocka_unit_test(test_extenders),
         cmocka_unit_test(test_warned),       cmocka_unit_test(test_old_name_that_exists),
         cmocka_unit_test(test_missing_file), cmocka_unit_test(test_too_many_profiles),

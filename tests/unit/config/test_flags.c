@@ -1,4 +1,4 @@
-/* The command line: read as kube-scheduler reads it, checked, and laid over a configuration. */
+/* The command line: parsed as kube-scheduler does, checked, and applied to a configuration. */
 #include "support/test.h"
 
 #include <unistd.h>
@@ -28,7 +28,7 @@ static void assert_list(struct str_list list, const char *want)
     assert_string_equal(joined.text ? joined.text : "", want);
 }
 
-static void defaults_are_the_references(void **state _unused_)
+static void defaults_are_those_of_kube_scheduler(void **state _unused_)
 {
     struct scheduler_flags flags;
     struct error err;
@@ -49,8 +49,8 @@ static void defaults_are_the_references(void **state _unused_)
     flags_release(&flags);
 }
 
-/* Every way to write -v and --v, and what it is. */
-static void letters_and_names_take_values_in_every_form(void **state _unused_)
+/* Every form of -v and --v. */
+static void short_and_long_flags_take_values_in_every_form(void **state _unused_)
 {
     static const struct {
         const char *words[4];
@@ -100,7 +100,7 @@ static void values_of_every_kind_are_read(void **state _unused_)
     flags_release(&flags);
 }
 
-static void addresses_are_told_from_other_texts(void **state _unused_)
+static void addresses_are_validated(void **state _unused_)
 {
     static const struct {
         const char *text;
@@ -173,7 +173,7 @@ static void lists_replace_the_default_and_then_grow(void **state _unused_)
     flags_release(&flags);
 }
 
-static void wrong_words_end_in_one_sentence(void **state _unused_)
+static void wrong_arguments_give_an_error(void **state _unused_)
 {
     static const struct {
         const char *words[3];
@@ -232,7 +232,7 @@ static void wrong_words_end_in_one_sentence(void **state _unused_)
     }
 }
 
-static void what_cannot_be_meant_is_refused(void **state _unused_)
+static void contradictions_are_rejected(void **state _unused_)
 {
     static const struct {
         const char *words[3];
@@ -248,7 +248,7 @@ static void what_cannot_be_meant_is_refused(void **state _unused_)
         { { "--tls-curve-preferences=23,23" }, "duplicate curve preference 23" },
         { { "--tls-curve-preferences=1" }, "curve preference 1 is not supported" },
         { { "--tls-cert-file=x" }, "--tls-cert-file needs --tls-private-key-file too" },
-        /* Where nobody listens, nobody looks. */
+        /* Without a port these flags are not checked. */
         { { "--tls-cert-file=x", "--tls-cipher-suites=RC4", "--secure-port=0" }, NULL },
         { { "--logging-format=xml" }, "--logging-format: Invalid value: \"xml\": Unsupported log format" },
         { { "--logging-format=json", "--vmodule=a=1" },
@@ -288,7 +288,7 @@ static void what_cannot_be_meant_is_refused(void **state _unused_)
     }
 }
 
-static void gates_are_switched_or_refused(void **state _unused_)
+static void gates_are_switched_or_rejected(void **state _unused_)
 {
     static const struct {
         const char *words[3];
@@ -353,8 +353,8 @@ static void gates_are_switched_or_refused(void **state _unused_)
     }
 }
 
-/* Scheduling in Kubernetes depends on it, and we only do what the default does. */
-static void a_gate_that_we_do_not_obey_may_stay_as_it_is(void **state _unused_)
+/* Scheduling in Kubernetes depends on this gate, and berth only implements its default. */
+static void an_unsupported_gate_may_have_its_default(void **state _unused_)
 {
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
         const struct feature_info *info = &feature_infos[i];
@@ -399,7 +399,7 @@ static void help_has_every_flag_in_its_group(void **state _unused_)
     }
 }
 
-static void version_is_one_that_scripts_can_read(void **state _unused_)
+static void version_can_be_parsed_by_scripts(void **state _unused_)
 {
     static const struct {
         const char *word;
@@ -453,7 +453,7 @@ static void run_release(struct run *run)
     flags_release(&run->flags);
 }
 
-static void without_a_file_all_flags_count(void **state _unused_)
+static void without_a_file_all_flags_apply(void **state _unused_)
 {
     struct run run;
     assert_int_equal(
@@ -474,7 +474,7 @@ static void without_a_file_all_flags_count(void **state _unused_)
     run_release(&run);
 }
 
-static void what_flags_make_of_it_is_checked(void **state _unused_)
+static void the_result_of_flags_is_checked(void **state _unused_)
 {
     struct run run;
     assert_int_equal(run_load(&run, (const char *const[]){ "--leader-elect-lease-duration=5s", NULL }),
@@ -493,7 +493,7 @@ static void write_file(const char *path, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void with_a_file_only_leader_election_counts(void **state _unused_)
+static void with_a_file_only_leader_election_flags_apply(void **state _unused_)
 {
     char path[] = "/tmp/test_flags.XXXXXX", flag[64];
     int fd = mkstemp(path);
@@ -503,7 +503,7 @@ static void with_a_file_only_leader_election_counts(void **state _unused_)
                                  "leaderElection: {leaseDuration: 8s, retryPeriod: 1s}\n");
     snprintf(flag, sizeof(flag), "--config=%s", path);
     struct run run;
-    /* The file alone is wrong: 8s is less than the renew deadline. The flag puts it right. */
+    /* The file alone is wrong: 8s is less than the renew deadline. The flag corrects it. */
     assert_int_equal(run_load(&run, (const char *const[]){ flag, "--kubeconfig=k", "--kube-api-qps=9",
                                                            "--leader-elect-renew-deadline=5s", NULL }),
                      0);
@@ -524,20 +524,20 @@ static void with_a_file_only_leader_election_counts(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_are_the_references),
-        cmocka_unit_test(letters_and_names_take_values_in_every_form),
+        cmocka_unit_test(defaults_are_those_of_kube_scheduler),
+        cmocka_unit_test(short_and_long_flags_take_values_in_every_form),
         cmocka_unit_test(values_of_every_kind_are_read),
-        cmocka_unit_test(addresses_are_told_from_other_texts),
+        cmocka_unit_test(addresses_are_validated),
         cmocka_unit_test(lists_replace_the_default_and_then_grow),
-        cmocka_unit_test(wrong_words_end_in_one_sentence),
-        cmocka_unit_test(what_cannot_be_meant_is_refused),
-        cmocka_unit_test(gates_are_switched_or_refused),
-        cmocka_unit_test(a_gate_that_we_do_not_obey_may_stay_as_it_is),
+        cmocka_unit_test(wrong_arguments_give_an_error),
+        cmocka_unit_test(contradictions_are_rejected),
+        cmocka_unit_test(gates_are_switched_or_rejected),
+        cmocka_unit_test(an_unsupported_gate_may_have_its_default),
         cmocka_unit_test(help_has_every_flag_in_its_group),
-        cmocka_unit_test(version_is_one_that_scripts_can_read),
-        cmocka_unit_test(without_a_file_all_flags_count),
-        cmocka_unit_test(what_flags_make_of_it_is_checked),
-        cmocka_unit_test(with_a_file_only_leader_election_counts),
+        cmocka_unit_test(version_can_be_parsed_by_scripts),
+        cmocka_unit_test(without_a_file_all_flags_apply),
+        cmocka_unit_test(the_result_of_flags_is_checked),
+        cmocka_unit_test(with_a_file_only_leader_election_flags_apply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,4 @@
-/* A configuration is read strictly: every kind of field, what null and absence mean, what is complained about and
- * where. */
+/* A configuration is read strictly: every kind of field, null and absent values, errors and their places. */
 #include "support/test.h"
 
 #include "codec/record_rows.h"
@@ -135,7 +134,7 @@ static void test_every_kind(void **state)
     assert_true(yyjson_is_obj(all.raw));
 }
 
-/* What is absent or null stays as it was; an empty list is there all the same. */
+/* Absent and null fields keep their value; an empty list is a value. */
 static void test_defaults(void **state)
 {
     (void)state;
@@ -211,7 +210,7 @@ static const struct {
       "\"abcdefghijklmnopqrstuvwxyzabcdefghijklmn...\"" },
 };
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -228,7 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind),
         cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The arguments of the built-in plugins: what they are when nothing is said, when something is, and what is refused. */
+/* The arguments of the built-in plugins: defaults, given values, and errors. */
 #include "support/test.h"
 
 #include "base/duration.h"
@@ -405,7 +405,7 @@ static const struct {
       "config.yaml:7:7: profiles[0].pluginConfig[0].args: expected an object, got a list" },
 };
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -425,7 +425,7 @@ static void check_resources(const struct resource_weight *resources, uint32_t le
     assert_true(resources[0].weight == 1 && resources[1].weight == 1);
 }
 
-/* Arguments that are not there, null, or empty all mean the defaults. */
+/* Missing, null and empty arguments all mean the defaults. */
 static void test_defaults(void **state)
 {
     (void)state;
@@ -580,7 +580,7 @@ static const struct record_field own_fields[] = {
 TYPE(own)
 #undef T
 
-/* A plugin that is not built in reads its arguments with a table of its own. */
+/* A plugin that is not built in reads its arguments with its own table. */
 static void test_own_table(void **state)
 {
     (void)state;
@@ -607,7 +607,7 @@ static void test_own_table(void **state)
     assert_string_equal(loaded.err.text, "config.yaml:8:12: zone: unknown field; did you mean \"zones\"?");
 }
 
-/* What gates change. */
+/* Arguments that depend on feature gates. */
 static void test_gates(void **state)
 {
     (void)state;
@@ -643,7 +643,7 @@ static void test_gates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_defaults),  cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_rejected),  cmocka_unit_test(test_defaults),  cmocka_unit_test(test_resources),
         cmocka_unit_test(test_api_types), cmocka_unit_test(test_own_table), cmocka_unit_test(test_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What runs at an extension point: the default plugins, and every way of changing them. */
+/* The plugins of an extension point: the defaults, and every way to change them. */
 #include "support/test.h"
 
 #include "unit/config/catalog.h"
@@ -6,7 +6,7 @@
 static const struct {
     const char *name, *config;
     enum extension_point point;
-    const char *want; /* names in order, with weights where there are any */
+    const char *want; /* names in order, with their weights */
 } merged[] = {
     { "defaults", "", POINT_FILTER,
       "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
@@ -398,7 +398,7 @@ static void test_merged(void **state)
     }
 }
 
-static void test_refused(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
@@ -441,7 +441,7 @@ static void test_gates(void **state)
     }
 }
 
-/* Two profiles do not share anything but the queue. */
+/* Two profiles share only the queue. */
 static void test_two_profiles(void **state)
 {
     (void)state;
@@ -470,7 +470,7 @@ static void test_two_profiles(void **state)
     assert_int_equal(args->scoring_strategy->kind, SCORING_LEAST_ALLOCATED);
 }
 
-/* A queue has one order, whichever way a profile comes to its own. */
+/* All profiles must have the same queue sort, however it is configured. */
 static void test_other_queue_sort(void **state)
 {
     (void)state;
@@ -496,7 +496,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejected),
         cmocka_unit_test(test_gates),
         cmocka_unit_test(test_two_profiles),
         cmocka_unit_test(test_other_queue_sort),

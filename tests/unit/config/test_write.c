@@ -1,6 +1,6 @@
 /* The configuration in effect, written back: byte for byte what kube-scheduler v1.36.4 --write-config-to
- * wrote for the same files (tests/unit/config/data: NAME.yaml is the file, NAME.written.yaml what was
- * written). */
+ * wrote for the same files (tests/unit/config/data: NAME.yaml is the input, NAME.written.yaml the
+ * output). */
 #include "support/test.h"
 
 #include "unit/config/catalog.h"
@@ -39,7 +39,7 @@ static void load_and_write(const char *path, struct strbuf *yaml, struct strbuf 
     loaded_release(&loaded);
 }
 
-static void is_written_as_the_reference_writes_it(void **state _unused_)
+static void is_written_as_kube_scheduler_writes_it(void **state _unused_)
 {
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         _cleanup_(strbuf_release) struct strbuf got = { 0 }, json = { 0 }, want = { 0 };
@@ -88,7 +88,7 @@ static void default_of_the_program_is_that_of_an_empty_file(void **state _unused
     loaded_release(&loaded);
 }
 
-/* Off the command line, a name may be any bytes at all. */
+/* On the command line a name may have any bytes. */
 static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf yaml = { 0 }, json = { 0 };
@@ -119,7 +119,7 @@ static void secrets_are_hidden(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_written_as_the_reference_writes_it),
+        cmocka_unit_test(is_written_as_kube_scheduler_writes_it),
         cmocka_unit_test(reads_back_as_the_same),
         cmocka_unit_test(json_is_the_same_configuration),
         cmocka_unit_test(default_of_the_program_is_that_of_an_empty_file),

@@ -193,7 +193,7 @@ static void recorded_scores_do_not_change(void **state)
     assert_same_scores(&a, 1, true);
     cluster_remove_node(&a.e.f.cluster, STR("n16"));
     assert_int_equal(explain(&a, "p", true), 0);
-    assert_contains(&a, "The scores 60s ago, of the node that was chosen and the best other_pods:\n"
+    assert_contains(&a, "The scores 60s ago, of the node that was chosen and the best others:\n"
                         "  NODE                 TOTAL  TAINTS  FIT  BALANCED\n");
     assert_contains(&a, "  a node that is gone");
     strbuf_release(&text);

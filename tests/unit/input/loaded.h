@@ -1,4 +1,4 @@
-/* loaded.h: a load made from a text, for tests of sim/. */
+/* loaded.h: an input loaded from a text. */
 #ifndef UNIT_SIM_LOADED_H
 #define UNIT_SIM_LOADED_H
 
@@ -8,7 +8,7 @@
 
 #include "input/load.h"
 
-/* Reads the text through a file, as a user would; returns what load_path() returns. */
+/* Reads the text through a file; returns the result of load_path(). */
 static inline int load_text(struct load *load, const char *text, struct error *err)
 {
     char path[] = "/tmp/berth-test-XXXXXX";

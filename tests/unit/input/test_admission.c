@@ -1,4 +1,4 @@
-/* Tests of input/admission.c: what becomes of a new pod. */
+/* Tests of input/admission.c: defaults and rejections for a new pod. */
 #include "unit/input/loaded.h"
 
 #include "input/admission.h"
@@ -101,7 +101,7 @@ static void test_label_keys(void **state)
     assert_int_equal(merged->match_expressions.len, 1);
     assert_int_equal(merged->match_expressions.items[0].op, OP_IN);
     assert_str(merged->match_expressions.items[0].values.items[0], "1");
-    assert_int_equal(shared->match_expressions.len, 0); /* the template's own */
+    assert_int_equal(shared->match_expressions.len, 0); /* the template is unchanged */
     const struct pod_affinity *affinity = pod->spec.affinity->pod;
     assert_int_equal(affinity->required.items[0].selector->match_expressions.items[0].op, OP_NOT_IN);
     assert_null(affinity->required.items[1].selector);

@@ -1,4 +1,4 @@
-/* Names are gone, what referred to each other still does, and what decides still says the same. */
+/* Names are replaced, references still match, and decisions are the same. */
 #include "input/anonymize.h"
 
 #include "api/labels.h"
@@ -6,7 +6,7 @@
 
 enum { OBJECTS_MAX = 8 };
 
-/* Objects, and how they look anonymized. */
+/* Objects, and their anonymized form. */
 struct hidden {
     struct anonymizer anonymizer;
     struct decoded objects[OBJECTS_MAX];
@@ -59,7 +59,7 @@ static void has(const struct hidden *hidden, size_t i, const char *word)
         fail_msg("%s is not there: %s", word, hidden->texts[i]);
 }
 
-static void names_are_gone_and_still_meet(void **state)
+static void names_are_replaced_consistently(void **state)
 {
     (void)state;
     struct hidden hidden;
@@ -89,7 +89,7 @@ static void names_are_gone_and_still_meet(void **state)
     has(&hidden, 0, "\"kubernetes.io/os\":\"linux\"");
     has(&hidden, 0, "NoSchedule");
     has(&hidden, 0, "\"nvidia.com/gpu\":\"1\"");
-    has(&hidden, 0, "\"7\""); /* it is compared as a number */
+    has(&hidden, 0, "\"7\""); /* compared as a number */
     has(&hidden, 1, "\"values\":[\"5\"]");
     has(&hidden, 1, "\"kubernetes.io/os\":\"linux\"");
     has(&hidden, 1, "\"schedulerName\":\"default-scheduler\"");
@@ -104,12 +104,12 @@ static void names_are_gone_and_still_meet(void **state)
     assert_true(str_eq(term->match_fields.items[0].values.items[0], node->meta.name));
     assert_true(str_eq(pod->spec.tolerations.items[0].key, node->spec.taints.items[0].key));
     assert_true(str_eq(pod->spec.tolerations.items[0].value, node->spec.taints.items[0].value));
-    /* without a tag, the latest is meant */
+    /* no tag means :latest */
     assert_true(str_eq(pod->spec.containers.items[0].image, node->status.images.items[0].names.items[0]));
     hidden_release(&hidden);
 }
 
-static void drivers_of_everybody_keep_their_names(void **state)
+static void well_known_drivers_keep_their_names(void **state)
 {
     (void)state;
     struct hidden hidden;
@@ -141,13 +141,13 @@ static void drivers_of_everybody_keep_their_names(void **state)
     assert_int_equal(pvc->meta.annotations.len, 2);
     assert_true(str_eq(*str_map_get(&pvc->meta.annotations, STR("volume.kubernetes.io/selected-node")),
                        node->meta.name));
-    /* each of several zones is the node's, or another */
+    /* each of several zones is the node's or another one */
     assert_true(str_ends_with(pv->meta.labels.items[0].value, node->meta.labels.items[0].value));
     assert_true(str_contains(pv->meta.labels.items[0].value, STR("__")));
     hidden_release(&hidden);
 }
 
-static void names_that_are_made_of_others_still_are(void **state)
+static void composed_names_stay_composed(void **state)
 {
     (void)state;
     struct hidden hidden;
@@ -177,7 +177,7 @@ static void names_that_are_made_of_others_still_are(void **state)
     hidden_release(&hidden);
 }
 
-/* Among equals, the order of names decides. */
+/* Names break ties, so their order must stay. */
 static void the_order_of_names_stays(void **state)
 {
     (void)state;
@@ -240,9 +240,9 @@ static void devices_are_still_found_by_their_expressions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_gone_and_still_meet),
-        cmocka_unit_test(drivers_of_everybody_keep_their_names),
-        cmocka_unit_test(names_that_are_made_of_others_still_are),
+        cmocka_unit_test(names_are_replaced_consistently),
+        cmocka_unit_test(well_known_drivers_keep_their_names),
+        cmocka_unit_test(composed_names_stay_composed),
         cmocka_unit_test(the_order_of_names_stays),
         cmocka_unit_test(devices_are_still_found_by_their_expressions),
     };

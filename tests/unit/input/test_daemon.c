@@ -65,7 +65,7 @@ static void test_pin(void **state)
     assert_str(daemon_node(pod), "n1");
     assert_ptr_equal(pod->spec.affinity->pod_anti, before->pod_anti);
     assert_int_equal(pod->spec.affinity->node->preferred.len, 1);
-    assert_null(before->node->required); /* what it shares with its template is as it was */
+    assert_null(before->node->required); /* the template is unchanged */
     daemon_pin(&pod->spec, STR("n2"), &load.arena);
     assert_str(daemon_node(pod), "n2");
     load_release(&load);

@@ -1,4 +1,4 @@
-/* Tests of input/load.c: what is kept, what is counted, what is refused. */
+/* Tests of input/load.c: what is kept, counted and rejected. */
 #include "unit/input/loaded.h"
 
 static void test_tables(void **state)
@@ -56,7 +56,7 @@ static void test_job_status(void **state)
     load_release(&load);
 }
 
-static void test_refusals(void **state)
+static void test_rejected(void **state)
 {
     (void)state;
     static const struct {
@@ -76,7 +76,7 @@ static void test_refusals(void **state)
         load = (struct load){ 0 };
         assert_true(load_text(&load, cases[i].text, &err) < 0);
         if (!strstr(err.text, cases[i].word))
-            fail_msg("%s: \"%s\" does not say %s", cases[i].text, err.text, cases[i].word);
+            fail_msg("%s: \"%s\" does not contain %s", cases[i].text, err.text, cases[i].word);
         load_release(&load);
     }
 }
@@ -87,7 +87,7 @@ int main(void)
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_last_one_counts),
         cmocka_unit_test(test_job_status),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of input/pod_factory.c: names, labels and claims of pods that are made up. */
+/* Tests of input/pod_factory.c: names, labels and claims of generated pods. */
 #include "unit/input/loaded.h"
 
 #include "input/pod_factory.h"
@@ -19,7 +19,7 @@ static void test_map_with(void **state)
     arena_release(&arena);
 }
 
-/* The same owner gets the same names in every run; never one that is taken; never one too long for a pod. */
+/* The same owner gets the same names in every run; never a taken name, never one that is too long. */
 static void test_names(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The table of metrics makes a registry that shows what the flags ask for. */
+/* The table of metrics gives a registry that shows what the flags select. */
 #include "support/test.h"
 
 #include <time.h>
@@ -42,8 +42,8 @@ static void the_table_is_sound(void **state _unused_)
     }
 }
 
-/* As kube-scheduler v1.36.4 shows them at its start. */
-static void starts_as_the_reference_does(void **state _unused_)
+/* As kube-scheduler v1.36.4 shows them after its start. */
+static void starts_as_kube_scheduler_does(void **state _unused_)
 {
     struct error err;
     struct metrics *metrics = families(NULL, NULL, &err);
@@ -138,7 +138,7 @@ static void a_manifest_allows_values_too(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_is_sound),           cmocka_unit_test(starts_as_the_reference_does),
+        cmocka_unit_test(the_table_is_sound),           cmocka_unit_test(starts_as_kube_scheduler_does),
         cmocka_unit_test(the_process_is_looked_up),     cmocka_unit_test(flags_choose_what_is_shown),
         cmocka_unit_test(a_manifest_allows_values_too),
     };

@@ -1,4 +1,4 @@
-/* What the engine does is counted the same on every path to a decision, as kube-scheduler counts it. */
+/* Decisions are counted in the same way on every path, as kube-scheduler counts them. */
 #include "support/engine_fixture.h"
 
 #include "engine/account.h"
@@ -60,8 +60,8 @@ static void assert_line(struct metrics *metrics, const char *line, bool want)
         fail_msg("%s %s", line, want ? "is missing" : "is there");
 }
 
-/* Two nodes; a pod that fits both, one that fits one of them, one that fits none. */
-static void test_every_path_counts_alike(void **state)
+/* Two nodes; a pod that fits both, a pod that fits one of them, and a pod that fits neither. */
+static void test_every_path_counts_the_same(void **state)
 {
     static const char *const lines[] = {
         POINT("PreEnqueue", "Success") "3\n",
@@ -106,8 +106,8 @@ static void test_every_path_counts_alike(void **state)
     }
 }
 
-/* A state is not published so often, and not forgotten either. */
-static void test_asks_to_be_called_again(void **state)
+/* States are published at a limited rate, and the last one is not lost. */
+static void test_publishes_the_last_state(void **state)
 {
     struct observed o;
     const int64_t start_ns = NS_PER_SECOND, soon_ns = start_ns + 1000;
@@ -123,7 +123,7 @@ static void test_asks_to_be_called_again(void **state)
     observed_release(&o);
 }
 
-/* Times are in the buckets, sums in seconds; a plugin that was called for many nodes counts as often. */
+/* Durations are in the buckets, sums in seconds; a plugin counts once per call. */
 static void test_the_probe_is_counted(void **state)
 {
     struct observed o;
@@ -157,11 +157,11 @@ static void test_the_probe_is_counted(void **state)
     uint32_t sampled = 0;
     for (int i = 0; i < 10000; i++)
         sampled += probe->sample(probe->context);
-    assert_true(sampled > 800 && sampled < 1200); /* a tenth */
+    assert_true(sampled > 800 && sampled < 1200); /* one in ten */
     observed_release(&o);
 }
 
-/* What comes from the cluster is told under the reference's names. */
+/* Events of objects have kube-scheduler's names. */
 static void test_events_of_objects(void **state)
 {
     static const char *const lines[] = {
@@ -190,7 +190,7 @@ static void test_events_of_objects(void **state)
     observed_release(&o);
 }
 
-/* As client-go: a stream and a request without an answer only count; a credential program by how it ended. */
+/* As in client-go: streams and failed requests are only counted; a credential program is counted by its exit. */
 static void test_requests_are_counted(void **state)
 {
     static const struct api_sample samples[] = {
@@ -236,8 +236,8 @@ static void test_requests_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_path_counts_alike), cmocka_unit_test(test_asks_to_be_called_again),
-        cmocka_unit_test(test_the_probe_is_counted),    cmocka_unit_test(test_events_of_objects),
+        cmocka_unit_test(test_every_path_counts_the_same), cmocka_unit_test(test_publishes_the_last_state),
+        cmocka_unit_test(test_the_probe_is_counted),       cmocka_unit_test(test_events_of_objects),
         cmocka_unit_test(test_requests_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -345,7 +345,7 @@ static void test_conflict_ends(void **state _unused_)
         pre_bind(&live), STATUS_ERROR,
         "add allocation and reservation to claim default/c: Operation cannot be fulfilled on "
         "resourceclaims.resource.k8s.io \"c\": the object has been modified; please apply your changes to "
-        "the latest version and filter_pod again");
+        "the latest version and try again");
     live_release(&live);
 }
 

@@ -1,5 +1,6 @@
-/* Recordings that follow each other in a bounded folder: the newest stay, each is whole, and a time finds its own. */
-#include "unit/replay/life.h"
+/* Consecutive recordings in a bounded directory: the newest stay, each is complete, and a time
+ * selects its recording. */
+#include "unit/replay/recorded.h"
 
 #include <sys/resource.h>
 
@@ -11,238 +12,240 @@ static void weigh(const char *path, void *context)
 {
     struct folder *folder = context;
     struct stat stat_of;
-    if (stat(path, &stat_of) == 0) { /* it may just have gone */
+    if (stat(path, &stat_of) == 0) { /* it may just have been removed */
         folder->files++;
         folder->bytes += (size_t)stat_of.st_size;
     }
 }
 
-static size_t folder_bytes(const struct life *life)
+static size_t folder_bytes(const struct recorded *recorded)
 {
     struct folder folder = { 0 };
-    life_each_file(life, weigh, &folder);
+    recorded_each_file(recorded, weigh, &folder);
     return folder.bytes;
 }
 
-/* Lives as under the core: a new recording whenever the journal wants one. */
-static void live_on(struct life *life, uint32_t rounds, size_t bound_bytes)
+/* Runs as under the core: a new recording whenever the journal requests one. */
+static void run_on(struct recorded *recorded, uint32_t rounds, size_t bound_bytes)
 {
     for (uint32_t i = 0; i < rounds; i++) {
-        life_round(life);
-        assert_true(folder_bytes(life) <= bound_bytes);
-        if (journal_wants_restart(life->journal))
-            life_restart(life);
+        recorded_round(recorded);
+        assert_true(folder_bytes(recorded) <= bound_bytes);
+        if (journal_wants_restart(recorded->journal))
+            recorded_restart(recorded);
     }
 }
 
-static struct recording_summary *list(const struct life *life, struct arena *arena, size_t *ret_len)
+static struct recording_summary *list(const struct recorded *recorded, struct arena *arena, size_t *ret_len)
 {
     struct recording_summary *all;
     struct error err;
-    if (recording_list(life->dir, arena, &all, ret_len, &err) < 0)
+    if (recording_list(recorded->dir, arena, &all, ret_len, &err) < 0)
         fail_msg("%s", err.text);
     return all;
 }
 
-/* Repeats a recording by the name of its first file; returns how many decisions it has. */
-static uint64_t repeat(const struct life *life, const struct recording_summary *summary)
+/* Replays a recording by the name of its first file; returns the number of its decisions. */
+static uint64_t repeat(const struct recorded *recorded, const struct recording_summary *summary)
 {
     char path[256];
-    snprintf(path, sizeof(path), "%s/" STR_FMT "-000001.berth", life->dir, STR_ARG(summary->name));
-    struct replay *again = life_replay(life, path, &(struct replay_options){ 0 }, 0);
+    snprintf(path, sizeof(path), "%s/" STR_FMT "-000001.berth", recorded->dir, STR_ARG(summary->name));
+    struct replay *again = recorded_replay(recorded, path, &(struct replay_options){ 0 }, 0);
     uint64_t decisions = again->decisions;
     assert_false(again->difference.there);
     assert_string_equal(again->recording.cut.text, "");
     assert_true(str_eq(again->recording.name, summary->name));
     assert_int_equal(decisions, summary->decisions);
     assert_true(again->first_ns == summary->first_ns && again->last_ns == summary->last_ns);
-    life_drop(again);
+    recorded_drop(again);
     return decisions;
 }
 
 static void the_newest_hours_stay_within_the_bound(void **state _unused_)
 {
     enum { BOUND = 512 << 10 };
-    struct life life;
+    struct recorded recorded;
     struct arena arena = { 0 };
     size_t len;
-    life_open(&life, &(struct life_options){
-                         .journal = { .file_bytes = 60 << 10, .total_bytes = BOUND },
-                     });
-    live_on(&life, 6000, BOUND);
-    assert_true(life.restarts > 10);
-    assert_false(journal_stats(life.journal).ended);
-    assert_int_equal(journal_stats(life.journal).recordings, life.restarts + 1);
-    assert_true(journal_stats(life.journal).entries > 20000);
-    int64_t end_ns = life.now_ns;
-    life_stop(&life);
-    assert_true(folder_bytes(&life) <= BOUND && folder_bytes(&life) > BOUND / 3);
-    struct recording_summary *all = list(&life, &arena, &len);
+    recorded_open(&recorded, &(struct recorded_options){
+                                 .journal = { .file_bytes = 60 << 10, .total_bytes = BOUND },
+                             });
+    run_on(&recorded, 6000, BOUND);
+    assert_true(recorded.restarts > 10);
+    assert_false(journal_stats(recorded.journal).ended);
+    assert_int_equal(journal_stats(recorded.journal).recordings, recorded.restarts + 1);
+    assert_true(journal_stats(recorded.journal).entries > 20000);
+    int64_t end_ns = recorded.now_ns;
+    recorded_stop(&recorded);
+    assert_true(folder_bytes(&recorded) <= BOUND && folder_bytes(&recorded) > BOUND / 3);
+    struct recording_summary *all = list(&recorded, &arena, &len);
     assert_true(len >= 2);
     for (size_t i = 0; i < len; i++) {
         assert_false(all[i].headless);
         assert_int_equal(all[i].cut.len, 0);
-        assert_true(repeat(&life, &all[i]) > 50 || i == len - 1);
+        assert_true(repeat(&recorded, &all[i]) > 50 || i == len - 1);
         assert_true(i == 0 || all[i].first_ns >= all[i - 1].last_ns);
     }
     assert_true(end_ns - all[len - 1].last_ns < 5 * SECOND);
-    assert_true(all[0].first_ns > LIFE_BEGINS_NS); /* the first ones went */
+    assert_true(all[0].first_ns > RECORDED_BEGINS_NS); /* the first ones were removed */
     arena_release(&arena);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* A process that ends, and the next one with the same folder. */
-static void recordings_of_earlier_processes_make_room_too(void **state _unused_)
+/* A process that ends, and the next one with the same directory. */
+static void recordings_of_earlier_processes_are_removed_too(void **state _unused_)
 {
     enum { BOUND = 400 << 10 };
-    struct life life;
+    struct recorded recorded;
     struct arena arena = { 0 };
     struct error err;
     size_t len;
-    life_open(&life, &(struct life_options){ .journal = { .file_bytes = 30 << 10, .total_bytes = BOUND } });
+    recorded_open(&recorded,
+                  &(struct recorded_options){ .journal = { .file_bytes = 30 << 10, .total_bytes = BOUND } });
     for (int process = 0; process < 6; process++) {
-        live_on(&life, 700, BOUND);
-        life_end_engine(&life);
-        journal_close(life.journal);
-        usleep(2000); /* names are milliseconds */
-        assert_int_equal(journal_open(&life.options.journal, &life.journal, &err), 0);
-        life_begin(&life);
+        run_on(&recorded, 700, BOUND);
+        recorded_end_engine(&recorded);
+        journal_close(recorded.journal);
+        usleep(2000); /* names contain milliseconds */
+        assert_int_equal(journal_open(&recorded.options.journal, &recorded.journal, &err), 0);
+        recorded_begin(&recorded);
     }
-    life_stop(&life);
-    assert_true(folder_bytes(&life) <= BOUND);
-    struct recording_summary *all = list(&life, &arena, &len);
+    recorded_stop(&recorded);
+    assert_true(folder_bytes(&recorded) <= BOUND);
+    struct recording_summary *all = list(&recorded, &arena, &len);
     assert_true(len >= 2);
     for (size_t i = 0; i < len; i++)
-        repeat(&life, &all[i]);
+        repeat(&recorded, &all[i]);
     arena_release(&arena);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
 static void a_time_finds_its_recording(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct arena arena = { 0 };
     size_t len;
-    life_open(&life, &(struct life_options){ .journal = { .total_bytes = 1 << 20 } });
+    recorded_open(&recorded, &(struct recorded_options){ .journal = { .total_bytes = 1 << 20 } });
     for (int i = 0; i < 3; i++) {
         if (i)
-            life_restart(&life);
+            recorded_restart(&recorded);
         for (int round = 0; round < 100; round++)
-            life_round(&life);
+            recorded_round(&recorded);
     }
-    life_stop(&life);
-    struct recording_summary *all = list(&life, &arena, &len);
+    recorded_stop(&recorded);
+    struct recording_summary *all = list(&recorded, &arena, &len);
     assert_int_equal(len, 3);
     for (size_t i = 0; i < len; i++) {
         int64_t middle_ns = all[i].first_ns / 2 + all[i].last_ns / 2;
-        const struct replay_options ways[] = { { .until_ns = middle_ns },
-                                               { .from_ns = middle_ns },
-                                               { .from_ns = middle_ns, .until_ns = all[2].last_ns } };
-        for (size_t way = 0; way < ARRAY_SIZE(ways); way++) {
-            struct replay *again = life_replay(&life, NULL, &ways[way], 0);
+        const struct replay_options variants[] = { { .until_ns = middle_ns },
+                                                   { .from_ns = middle_ns },
+                                                   { .from_ns = middle_ns, .until_ns = all[2].last_ns } };
+        for (size_t variant = 0; variant < ARRAY_SIZE(variants); variant++) {
+            struct replay *again = recorded_replay(&recorded, NULL, &variants[variant], 0);
             assert_true(str_eq(again->recording.name, all[i].name));
             assert_int_equal(again->recording.others, 2);
             assert_false(again->difference.there);
-            assert_true(way == 0 ? again->decisions < all[i].decisions
-                                 : again->decisions == all[i].decisions);
-            life_drop(again);
+            assert_true(variant == 0 ? again->decisions < all[i].decisions
+                                     : again->decisions == all[i].decisions);
+            recorded_drop(again);
         }
     }
-    struct replay *newest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *newest = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_true(str_eq(newest->recording.name, all[2].name));
-    life_drop(newest);
+    recorded_drop(newest);
     struct replay *oldest =
-        life_replay(&life, NULL, &(struct replay_options){ .from_ns = LIFE_BEGINS_NS - 1 }, 0);
+        recorded_replay(&recorded, NULL, &(struct replay_options){ .from_ns = RECORDED_BEGINS_NS - 1 }, 0);
     assert_true(str_eq(oldest->recording.name, all[0].name));
-    life_drop(oldest);
-    life_drop(life_replay(&life, NULL, &(struct replay_options){ .until_ns = LIFE_BEGINS_NS - 1 }, -ENOENT));
+    recorded_drop(oldest);
+    recorded_drop(recorded_replay(&recorded, NULL,
+                                  &(struct replay_options){ .until_ns = RECORDED_BEGINS_NS - 1 }, -ENOENT));
     arena_release(&arena);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* What comes between two engines is nobody's input. */
+/* Messages between two engines are no input of either. */
 static void nothing_is_recorded_between_two_recordings(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct arena arena = { 0 };
     size_t len;
-    life_open(&life, &(struct life_options){ 0 });
-    life_round(&life);
-    life_end_engine(&life);
-    journal_restart(life.journal);
-    uint64_t entries = journal_stats(life.journal).entries;
-    journal_tick(life.journal, life.now_ns);
-    journal_step(life.journal, &life.cluster, NULL, life.now_ns);
-    assert_int_equal(journal_stats(life.journal).entries, entries);
-    assert_false(journal_wants_restart(life.journal));
-    life_begin(&life);
-    life_round(&life);
-    life_stop(&life);
-    struct recording_summary *all = list(&life, &arena, &len);
+    recorded_open(&recorded, &(struct recorded_options){ 0 });
+    recorded_round(&recorded);
+    recorded_end_engine(&recorded);
+    journal_restart(recorded.journal);
+    uint64_t entries = journal_stats(recorded.journal).entries;
+    journal_tick(recorded.journal, recorded.now_ns);
+    journal_step(recorded.journal, &recorded.cluster, NULL, recorded.now_ns);
+    assert_int_equal(journal_stats(recorded.journal).entries, entries);
+    assert_false(journal_wants_restart(recorded.journal));
+    recorded_begin(&recorded);
+    recorded_round(&recorded);
+    recorded_stop(&recorded);
+    struct recording_summary *all = list(&recorded, &arena, &len);
     assert_int_equal(len, 2);
     assert_int_equal(all[0].entries, entries);
     assert_false(all[1].headless);
     arena_release(&arena);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* Objects that alone need more than half: the recording ends, and the engine does not begin anew again and again. */
+/* Objects that alone need more than half: the recording ends, and the engine does not restart repeatedly. */
 static void a_bound_that_is_too_small_ends_it(void **state _unused_)
 {
-    struct life life;
-    life_open(&life, &(struct life_options){ .journal = { .total_bytes = 24 << 10 } });
+    struct recorded recorded;
+    recorded_open(&recorded, &(struct recorded_options){ .journal = { .total_bytes = 24 << 10 } });
     uint32_t wishes = 0;
     for (int i = 0; i < 200; i++) {
-        life_round(&life);
-        wishes += journal_wants_restart(life.journal);
-        assert_true(folder_bytes(&life) <= 24 << 10);
+        recorded_round(&recorded);
+        wishes += journal_wants_restart(recorded.journal);
+        assert_true(folder_bytes(&recorded) <= 24 << 10);
     }
     assert_true(wishes < 200);
-    life_stop(&life);
-    struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    recorded_stop(&recorded);
+    struct replay *rest = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(rest->difference.there);
-    life_drop(rest);
-    life_forget(&life);
+    recorded_drop(rest);
+    recorded_forget(&recorded);
 }
 
-/* Two who write to one folder would take each other's files for old ones. */
-static void a_folder_belongs_to_one(void **state _unused_)
+/* Two writers to one directory would remove each other's files. */
+static void a_directory_has_one_writer(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct journal *second;
     struct error err;
-    life_open(&life, &(struct life_options){ 0 });
-    assert_int_equal(journal_open(&life.options.journal, &second, &err), -EBUSY);
+    recorded_open(&recorded, &(struct recorded_options){ 0 });
+    assert_int_equal(journal_open(&recorded.options.journal, &second, &err), -EBUSY);
     assert_non_null(strstr(err.text, "another scheduler records in"));
-    life_stop(&life);
-    assert_int_equal(journal_open(&life.options.journal, &second, &err), 0);
+    recorded_stop(&recorded);
+    assert_int_equal(journal_open(&recorded.options.journal, &second, &err), 0);
     journal_close(second);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* A limit on the size of files ends the recording as a full disk does, and not the process. */
+/* RLIMIT_FSIZE ends the recording like a full disk, not the process. */
 static void a_file_may_not_be_larger(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    life_open(&life, &(struct life_options){ 0 });
+    recorded_open(&recorded, &(struct recorded_options){ 0 });
     limit = (struct rlimit){ .rlim_cur = 64 << 10, .rlim_max = before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
     for (int round = 0; round < 400; round++)
-        life_round(&life);
-    for (int i = 0; i < 6000 && !journal_stats(life.journal).ended; i++)
+        recorded_round(&recorded);
+    for (int i = 0; i < 6000 && !journal_stats(recorded.journal).ended; i++)
         usleep(10000);
-    assert_true(journal_stats(life.journal).ended);
-    life_stop(&life);
+    assert_true(journal_stats(recorded.journal).ended);
+    recorded_stop(&recorded);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *rest = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(rest->difference.there);
-    life_drop(rest);
-    life_forget(&life);
+    recorded_drop(rest);
+    recorded_forget(&recorded);
 }
 
-static void other_files_are_called_what_they_are(void **state _unused_)
+static void other_files_are_reported(void **state _unused_)
 {
     static const struct {
         const char *bytes, *words;
@@ -276,13 +279,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_hours_stay_within_the_bound),
-        cmocka_unit_test(recordings_of_earlier_processes_make_room_too),
+        cmocka_unit_test(recordings_of_earlier_processes_are_removed_too),
         cmocka_unit_test(a_time_finds_its_recording),
         cmocka_unit_test(nothing_is_recorded_between_two_recordings),
         cmocka_unit_test(a_bound_that_is_too_small_ends_it),
-        cmocka_unit_test(a_folder_belongs_to_one),
+        cmocka_unit_test(a_directory_has_one_writer),
         cmocka_unit_test(a_file_may_not_be_larger),
-        cmocka_unit_test(other_files_are_called_what_they_are),
+        cmocka_unit_test(other_files_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,13 @@
-/* A small cluster lives for a while in front of an engine that is recorded; then it is replayed. */
-#include "unit/replay/life.h"
+/* An engine is recorded for a while with a small random cluster; then the recording is replayed. */
+#include "unit/replay/recorded.h"
 
-/* A whole life. */
-static void live(struct life *life, uint32_t rounds, const struct journal_options *options)
+/* Records a complete run. */
+static void record_run(struct recorded *recorded, uint32_t rounds, const struct journal_options *options)
 {
-    life_open(life, &(struct life_options){ .journal = *options });
+    recorded_open(recorded, &(struct recorded_options){ .journal = *options });
     for (uint32_t i = 0; i < rounds; i++)
-        life_round(life);
-    life_stop(life);
+        recorded_round(recorded);
+    recorded_stop(recorded);
 }
 
 static void count_file(const char *path _unused_, void *context)
@@ -19,35 +19,35 @@ static void count_file(const char *path _unused_, void *context)
 
 static void decisions_are_repeated_exactly(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     size_t files = 0;
-    live(&life, 1500, &(struct journal_options){ .file_bytes = 256 << 10 });
-    life_each_file(&life, count_file, &files);
+    record_run(&recorded, 1500, &(struct journal_options){ .file_bytes = 256 << 10 });
+    recorded_each_file(&recorded, count_file, &files);
     assert_true(files > 2);
-    assert_true(life.decisions > 2000);
-    struct replay *first = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
-    struct replay *second = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    assert_true(recorded.decisions > 2000);
+    struct replay *first = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *second = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(first->difference.there);
     assert_string_equal(first->recording.cut.text, "");
-    assert_int_equal(first->decisions, life.decisions);
+    assert_int_equal(first->decisions, recorded.decisions);
     assert_true(first->placements > 500 && first->placements < first->decisions);
     assert_true(first->digest == second->digest);
-    life_drop(first);
-    life_drop(second);
-    life_forget(&life);
+    recorded_drop(first);
+    recorded_drop(second);
+    recorded_forget(&recorded);
 }
 
 static void only_up_to_a_time(void **state _unused_)
 {
-    struct life life;
-    live(&life, 300, &(struct journal_options){ 0 });
-    struct replay *half =
-        life_replay(&life, NULL, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
+    struct recorded recorded;
+    record_run(&recorded, 300, &(struct journal_options){ 0 });
+    struct replay *half = recorded_replay(
+        &recorded, NULL, &(struct replay_options){ .until_ns = (1767225600 + 150) * SECOND }, 0);
     assert_false(half->difference.there);
-    assert_true(half->decisions > 0 && half->decisions < life.decisions);
+    assert_true(half->decisions > 0 && half->decisions < recorded.decisions);
     assert_true(half->last_ns <= (1767225600 + 150) * SECOND);
-    life_drop(half);
-    life_forget(&life);
+    recorded_drop(half);
+    recorded_forget(&recorded);
 }
 
 static void holds_secret(const char *path, void *context)
@@ -64,12 +64,12 @@ static void holds_secret(const char *path, void *context)
 
 static void values_of_variables_are_not_recorded(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     bool found = false;
-    live(&life, 20, &(struct journal_options){ 0 });
-    life_each_file(&life, holds_secret, &found);
+    record_run(&recorded, 20, &(struct journal_options){ 0 });
+    recorded_each_file(&recorded, holds_secret, &found);
     assert_false(found);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
 struct damage {
@@ -99,45 +99,46 @@ static void a_damaged_tail_is_left_out(void **state _unused_)
 {
     static const struct damage damages[] = { { true, 0.99 }, { true, 0.7 }, { false, 0.6 }, { false, 0.95 } };
     for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
-        struct life life;
+        struct recorded recorded;
         struct damage damage = damages[i];
-        live(&life, 1500, &(struct journal_options){ 0 });
-        life_each_file(&life, do_damage, &damage);
-        struct replay *rest = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        record_run(&recorded, 1500, &(struct journal_options){ 0 });
+        recorded_each_file(&recorded, do_damage, &damage);
+        struct replay *rest = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
         assert_false(rest->difference.there);
-        assert_true(rest->decisions > 0 && rest->decisions < life.decisions);
+        assert_true(rest->decisions > 0 && rest->decisions < recorded.decisions);
         assert_true(strstr(rest->recording.cut.text, "left out") != NULL);
-        life_drop(rest);
-        life_forget(&life);
+        recorded_drop(rest);
+        recorded_forget(&recorded);
     }
 }
 
-static void without_a_beginning_there_is_nothing(void **state _unused_)
+static void without_its_beginning_a_recording_is_rejected(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct damage damage = { true, 0.0001 };
-    live(&life, 50, &(struct journal_options){ 0 });
-    life_each_file(&life, do_damage, &damage);
-    life_drop(life_replay(&life, NULL, &(struct replay_options){ 0 }, -EBADMSG));
-    life_forget(&life);
+    record_run(&recorded, 50, &(struct journal_options){ 0 });
+    recorded_each_file(&recorded, do_damage, &damage);
+    recorded_drop(recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, -EBADMSG));
+    recorded_forget(&recorded);
 }
 
 static void a_recording_has_a_bound(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     size_t files = 0;
-    live(&life, 1500, &(struct journal_options){ .file_bytes = 100 << 10, .total_bytes = 600 << 10 });
-    life_each_file(&life, count_file, &files);
+    record_run(&recorded, 1500,
+               &(struct journal_options){ .file_bytes = 100 << 10, .total_bytes = 600 << 10 });
+    recorded_each_file(&recorded, count_file, &files);
     assert_true(files >= 1);
-    struct replay *begun = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *begun = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(begun->difference.there);
     assert_true(begun->recording.bytes < 600 << 10);
-    assert_true(begun->decisions > 0 && begun->decisions < life.decisions);
-    life_drop(begun);
-    life_forget(&life);
+    assert_true(begun->decisions > 0 && begun->decisions < recorded.decisions);
+    recorded_drop(begun);
+    recorded_forget(&recorded);
 }
 
-/* The first block of a recording, to be changed by hand and written back with a checksum that fits. */
+/* The first block of a recording, to be changed and written back with a valid checksum. */
 struct block {
     char path[512];
     char *bytes; /* of the file */
@@ -150,10 +151,10 @@ static void keep_path(const char *path, void *context)
     snprintf(context, 512, "%s", path);
 }
 
-static void block_open(struct block *block, const struct life *life)
+static void block_open(struct block *block, const struct recorded *recorded)
 {
     struct stat stat_of;
-    life_each_file(life, keep_path, block->path);
+    recorded_each_file(recorded, keep_path, block->path);
     int fd = open(block->path, O_RDONLY);
     assert_true(fd >= 0 && fstat(fd, &stat_of) == 0);
     block->len = (size_t)stat_of.st_size;
@@ -176,108 +177,109 @@ static void block_write(const struct block *block)
     close(fd);
 }
 
-/* The same entries with another seed: some choice among equal nodes comes out differently. */
+/* The same entries with another seed: some tie is broken differently. */
 static void another_seed_is_noticed(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct block block;
-    live(&life, 300, &(struct journal_options){ 0 });
-    block_open(&block, &life);
+    record_run(&recorded, 300, &(struct journal_options){ 0 });
+    block_open(&block, &recorded);
     char *seed = memmem(block.payload.ptr, block.payload.len, (char[]){ HEAD_SEED << 3, 42 }, 2);
     assert_non_null(seed);
     seed[1] = 43;
     block_write(&block);
-    struct replay *changed = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *changed = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_true(changed->difference.there);
     assert_true(changed->difference.recorded.len && changed->difference.here.len);
-    life_drop(changed);
+    recorded_drop(changed);
     free(block.bytes);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* Whatever a file says: a difference, a sentence, or nothing at all, and never a crash. */
+/* Any contents of a file give a difference, an error or no effect, and never a crash. */
 static void hostile_entries_do_no_harm(void **state _unused_)
 {
-    struct life life;
+    struct recorded recorded;
     struct block block;
-    live(&life, 12, &(struct journal_options){ 0 });
-    block_open(&block, &life);
+    record_run(&recorded, 12, &(struct journal_options){ 0 });
+    block_open(&block, &recorded);
     char *payload = (char *)block.payload.ptr;
-    /* Behind the head with its configuration, which other tests damage. */
+    /* After the header with its configuration, which other tests damage. */
     char *from = memmem(payload, block.payload.len, "node-0", 6);
     assert_non_null(from);
     size_t first = (size_t)(from - payload) > 40 ? (size_t)(from - payload) - 40 : 0;
     for (int i = 0; i < 400; i++) {
         char before[4];
-        size_t at = first + rng_below(&life.rng, block.payload.len - first - sizeof(before));
+        size_t at = first + rng_below(&recorded.rng, block.payload.len - first - sizeof(before));
         memcpy(before, payload + at, sizeof(before));
-        for (uint64_t k = 0, count = 1 + rng_below(&life.rng, sizeof(before)); k < count; k++)
-            payload[at + k] = (char)rng_next(&life.rng);
+        for (uint64_t k = 0, count = 1 + rng_below(&recorded.rng, sizeof(before)); k < count; k++)
+            payload[at + k] = (char)rng_next(&recorded.rng);
         block_write(&block);
         struct replay *hurt = xcalloc(1, sizeof(*hurt));
         struct error err;
-        replay_run(hurt,
-                   &(struct replay_options){ .path = life.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
-                   &err);
-        life_drop(hurt);
+        replay_run(
+            hurt,
+            &(struct replay_options){ .path = recorded.dir, .until_ns = INT64_MAX, .from_ns = INT64_MIN },
+            &err);
+        recorded_drop(hurt);
         memcpy(payload + at, before, sizeof(before));
     }
     free(block.bytes);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* The recording of a life under another configuration. */
-static struct compare_sum compare_of(const struct life *life, const char *text)
+/* Replays the recording with another configuration. */
+static struct compare_sum compare_of(const struct recorded *recorded, const char *text)
 {
     char config[] = "/tmp/berth-config-XXXXXX";
     int fd = mkstemp(config);
     assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
-    struct replay *other = life_replay(life, NULL, &(struct replay_options){ .config = config }, 0);
+    struct replay *other = recorded_replay(recorded, NULL, &(struct replay_options){ .config = config }, 0);
     struct compare_sum sum = compare_sum(other->comparison);
     assert_int_equal(sum.pods, sum.same + sum.moved + sum.only_recorded + sum.only_here + sum.neither);
     assert_true(sum.tries[0] >= sum.same + sum.moved && sum.tries[1] >= sum.same + sum.moved);
-    life_drop(other);
+    recorded_drop(other);
     unlink(config);
     return sum;
 }
 
 #define CONFIG_HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-static void another_configuration_decides_otherwise(void **state _unused_)
+static void another_configuration_decides_differently(void **state _unused_)
 {
-    struct life life;
-    live(&life, 600, &(struct journal_options){ 0 });
-    struct compare_sum sum =
-        compare_of(&life, CONFIG_HEAD "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
-                                      "  - name: NodeResourcesFit\n    args:\n      scoringStrategy: {type: "
-                                      "MostAllocated, resources: [{name: cpu, weight: 1}]}\n");
+    struct recorded recorded;
+    record_run(&recorded, 600, &(struct journal_options){ 0 });
+    struct compare_sum sum = compare_of(
+        &recorded, CONFIG_HEAD "profiles:\n- schedulerName: default-scheduler\n  pluginConfig:\n"
+                               "  - name: NodeResourcesFit\n    args:\n      scoringStrategy: {type: "
+                               "MostAllocated, resources: [{name: cpu, weight: 1}]}\n");
     assert_true(sum.pods > 500);
     assert_true(sum.moved > 100 && sum.same > 0);
     assert_int_equal(sum.left_out, 0);
 
-    sum = compare_of(&life, CONFIG_HEAD "profiles: [{schedulerName: somebody-else}]\n");
+    sum = compare_of(&recorded, CONFIG_HEAD "profiles: [{schedulerName: another}]\n");
     assert_int_equal(sum.pods, 0);
     assert_true(sum.left_out > 500);
     assert_int_equal(sum.evictions[0], 0);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* What differs lies in the configuration: not in chance, nor in how long things took, nor in what went wrong. */
+/* Only the configuration may cause differences: not random numbers, durations or failures. */
 static void the_same_configuration_decides_the_same(void **state _unused_)
 {
-    struct life life;
-    live(&life, 600, &(struct journal_options){ 0 });
-    struct compare_sum sum = compare_of(&life, CONFIG_HEAD);
+    struct recorded recorded;
+    record_run(&recorded, 600, &(struct journal_options){ 0 });
+    struct compare_sum sum = compare_of(&recorded, CONFIG_HEAD);
     assert_true(sum.same > 500);
     assert_int_equal(sum.moved + sum.only_recorded + sum.only_here, 0);
     assert_int_equal(sum.tries[0], sum.tries[1]);
     assert_true(sum.evictions[0] > 0);
     assert_int_equal(sum.evictions[0], sum.evictions[1]);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* ---- what the engine was told besides ---- */
+/* ---- other inputs ---- */
 
 static const char *const configs[] = {
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, "
@@ -291,99 +293,99 @@ static const char *const configs[] = {
     "DefaultPreemption}]}}}, {schedulerName: another}]}",
 };
 
-static void reconfigure(struct life *life, const char *text, struct scheduler_config *config)
+static void reconfigure(struct recorded *recorded, const char *text, struct scheduler_config *config)
 {
     struct error err;
-    life_read_config(life, text, config);
+    recorded_read_config(recorded, text, config);
     const struct engine_setup setup = { .config = config, .registry = &builtin_plugins };
-    if (engine_reconfigure(&life->engine, &setup, life->now_ns, &err) < 0)
+    if (engine_reconfigure(&recorded->engine, &setup, recorded->now_ns, &err) < 0)
         fail_msg("%s", err.text);
-    journal_config(life->journal, config, life->now_ns);
+    journal_config(recorded->journal, config, recorded->now_ns);
 }
 
 static void changes_of_the_configuration_are_repeated(void **state _unused_)
 {
     enum { CHANGES = 6 };
-    struct life life;
+    struct recorded recorded;
     struct scheduler_config changed[CHANGES];
-    life_open(&life, &(struct life_options){ 0 });
+    recorded_open(&recorded, &(struct recorded_options){ 0 });
     for (int i = 0; i < CHANGES; i++) {
         for (int round = 0; round < 150; round++)
-            life_round(&life);
-        reconfigure(&life, configs[i % 2], &changed[i]);
+            recorded_round(&recorded);
+        reconfigure(&recorded, configs[i % 2], &changed[i]);
     }
     for (int round = 0; round < 150; round++)
-        life_round(&life);
-    life_stop(&life);
-    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        recorded_round(&recorded);
+    recorded_stop(&recorded);
+    struct replay *again = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(again->difference.there);
-    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->decisions, recorded.decisions);
     assert_int_equal(again->reloads, CHANGES);
-    life_drop(again);
+    recorded_drop(again);
     for (int i = 0; i < CHANGES; i++)
         config_release(&changed[i]);
-    life_forget(&life);
+    recorded_forget(&recorded);
 }
 
-/* Pods that nothing helps are tried again when their time is over; which time is part of the recording. */
-static void the_time_of_the_unschedulable_is_recorded(void **state _unused_)
+/* Unschedulable pods are flushed after a configured time, which is part of the recording. */
+static void the_unschedulable_duration_is_recorded(void **state _unused_)
 {
-    struct life life;
-    life_open(&life, &(struct life_options){ .unschedulable_max_ns = 20 * SECOND });
+    struct recorded recorded;
+    recorded_open(&recorded, &(struct recorded_options){ .unschedulable_max_ns = 20 * SECOND });
     for (int round = 0; round < 800; round++)
-        life_round(&life);
-    life_stop(&life);
-    struct replay *again = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
+        recorded_round(&recorded);
+    recorded_stop(&recorded);
+    struct replay *again = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
     assert_false(again->difference.there);
-    assert_int_equal(again->decisions, life.decisions);
+    assert_int_equal(again->decisions, recorded.decisions);
     assert_int_equal(again->engine.queue.options.unschedulable_max_ns, 20 * SECOND);
-    life_drop(again);
-    life_forget(&life);
+    recorded_drop(again);
+    recorded_forget(&recorded);
 }
 
-struct told {
-    uint64_t placed, refused;
+struct explained {
+    uint64_t placed, rejected;
 };
 
 static void on_explanation(void *user, const struct recording_entry *decision,
                            const struct explanation *explanation)
 {
-    struct told *told = user;
+    struct explained *counts = user;
     const struct entry_fields *fields = &decision->fields;
-    assert_int_equal(explanation->rows_len, LIFE_NODES);
+    assert_int_equal(explanation->rows_len, RECORDED_NODES);
     if (!fields->texts[DECISION_NODE].len) {
-        told->refused++;
+        counts->rejected++;
         return;
     }
-    /* The node that it got is among the best; not all nodes of the cluster were looked at, but all of these are. */
+    /* Its node is among the best, of which there are as many as recorded ties. */
     uint32_t row = cluster_row(explanation->cluster, fields->texts[DECISION_NODE]);
     bool best = false;
     for (uint32_t i = 0; i < explanation->best_len; i++)
         best |= explanation->best[i] == row;
     assert_true(best);
     assert_int_equal(explanation->best_len, fields->numbers[DECISION_TIES]);
-    told->placed++;
+    counts->placed++;
 }
 
-/* An explanation of every pod, and every decision is as it was. */
-static void explanations_disturb_nothing(void **state _unused_)
+/* Explaining every pod changes no decision. */
+static void explanations_change_nothing(void **state _unused_)
 {
-    struct life life;
-    struct told told = { 0 };
-    life_open(&life, &(struct life_options){ 0 });
+    struct recorded recorded;
+    struct explained counts = { 0 };
+    recorded_open(&recorded, &(struct recorded_options){ 0 });
     for (int round = 0; round < 400; round++)
-        life_round(&life);
-    life_stop(&life);
-    struct replay *plain = life_replay(&life, NULL, &(struct replay_options){ 0 }, 0);
-    struct replay *explained = life_replay(
-        &life, NULL, &(struct replay_options){ .on_explanation = on_explanation, .user = &told }, 0);
+        recorded_round(&recorded);
+    recorded_stop(&recorded);
+    struct replay *plain = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
+    struct replay *explained = recorded_replay(
+        &recorded, NULL, &(struct replay_options){ .on_explanation = on_explanation, .user = &counts }, 0);
     assert_false(explained->difference.there);
     assert_true(explained->digest == plain->digest);
-    assert_int_equal(explained->decisions, life.decisions);
-    assert_true(told.placed > 100 && told.refused > 10);
-    life_drop(plain);
-    life_drop(explained);
-    life_forget(&life);
+    assert_int_equal(explained->decisions, recorded.decisions);
+    assert_true(counts.placed > 100 && counts.rejected > 10);
+    recorded_drop(plain);
+    recorded_drop(explained);
+    recorded_forget(&recorded);
 }
 
 int main(void)
@@ -393,15 +395,15 @@ int main(void)
         cmocka_unit_test(only_up_to_a_time),
         cmocka_unit_test(values_of_variables_are_not_recorded),
         cmocka_unit_test(a_damaged_tail_is_left_out),
-        cmocka_unit_test(without_a_beginning_there_is_nothing),
+        cmocka_unit_test(without_its_beginning_a_recording_is_rejected),
         cmocka_unit_test(a_recording_has_a_bound),
         cmocka_unit_test(another_seed_is_noticed),
         cmocka_unit_test(hostile_entries_do_no_harm),
-        cmocka_unit_test(another_configuration_decides_otherwise),
+        cmocka_unit_test(another_configuration_decides_differently),
         cmocka_unit_test(the_same_configuration_decides_the_same),
         cmocka_unit_test(changes_of_the_configuration_are_repeated),
-        cmocka_unit_test(the_time_of_the_unschedulable_is_recorded),
-        cmocka_unit_test(explanations_disturb_nothing),
+        cmocka_unit_test(the_unschedulable_duration_is_recorded),
+        cmocka_unit_test(explanations_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Tests of whatif/simulate.c on random clusters: whatever happens, nodes hold what they can and nobody is lost. */
+/* Tests of whatif/simulate.c on random clusters: no node is overcommitted and no pod is lost. */
 #include "unit/input/loaded.h"
 
 #include "whatif/simulate.h"
@@ -63,7 +63,7 @@ static void check_nodes(const struct input *input)
             assert_true(col->used[r][row] >= 0 && col->used[r][row] <= col->alloc[r][row]);
 }
 
-/* Pods that came, from the input or as replacements, were placed or wait; only who was somewhere can be evicted. */
+/* All pods, from the input or as replacements, are placed or wait; only placed pods are evicted. */
 static void check_pods(const struct simulation *simulation, size_t pods)
 {
     assert_int_equal(simulation->pods, pods + simulation->replaced);
@@ -103,7 +103,7 @@ static void test_random_clusters(void **state)
         input_release(&input);
         strbuf_release(&text);
     }
-    assert_true(evictions > 0); /* the generator would be too tame otherwise */
+    assert_true(evictions > 0); /* otherwise the test proves nothing */
 }
 
 int main(void)
