@@ -1,15 +1,15 @@
-/* bench.c: how many decisions per second, by kind of pod and number of nodes?
+/* bench.c: decisions per second, by kind of pod and number of nodes.
  *
  *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--load MB] [--file PATH]
  *           [--plugins 0|1] [--recording 0|1] [--recorded DIR]
  *
- * Each row is a process of its own, so that its peak of memory is its own. It builds a cluster in memory and decides
- * pods in rounds: a thousand pods come, are decided one after another and placed, and leave again together. Only
- * deciding is timed, with the default configuration, all nodes scored, on one thread.
+ * Each row runs in its own process, so that its peak memory is its own. It builds a cluster in memory and decides
+ * pods in rounds: a thousand pods are added, decided one after another and placed, then removed together. Only
+ * the decisions are timed, with the default configuration, all nodes scored, on one thread.
  *
- * `classes`: the pods of a kind are alike, as a controller makes them. `different`: each has requests and a label of
- * its own. `growth` compares a row with the one above it: how many times longer a decision takes. `x ref` is the rate
- * divided by the reference's (setting.h). */
+ * `classes`: the pods of a kind are equal, as from one controller. `different`: each has its own requests and
+ * label. `growth` compares a row with the one above it: how many times longer a decision takes. `x ref` is the rate
+ * divided by kube-scheduler's (setting.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ static struct options {
     double seconds;
     int64_t load_mb;
     bool has_load;
-    int64_t plugins, recording; /* 1: only them; 0: not them; -1: with all else */
+    int64_t plugins, recording; /* 1: only these rows; 0: not these; -1: with all others */
 } options = { .plugins = -1,
               .recording = -1,
               .nodes = { 1000, 5000, 20000, 100000 },
@@ -52,7 +52,7 @@ struct bench_engine {
     struct arena arena;
 };
 
-static struct plugin_setup setup; /* what the next engine is made with */
+static struct plugin_setup setup; /* of the next engine */
 
 static int load_config(struct bench_engine *bench, const struct config_env *env, struct error *err)
 {
@@ -112,9 +112,9 @@ static void run_round(struct measure *measure, struct engine *engine, double dea
             return;
 }
 
-/* Some pods of each kind come first and stay: with them their classes stay, as with running replicas. They find caches
- * cold and tables to be built, and do not count. */
-static void warm_up(struct bench_world *input, struct engine *engine, bool different)
+/* Some pods of each kind are decided first and stay, so that their classes stay, as with running replicas. They warm up
+ * caches and tables, and are not counted. */
+static void warm_up(struct bench_cluster *input, struct engine *engine, bool different)
 {
     struct measure measure;
     info_vec stay = { 0 };
@@ -128,11 +128,11 @@ static void warm_up(struct bench_world *input, struct engine *engine, bool diffe
 
 static void run_row(const struct setting *setting, uint32_t nodes, bool different, struct figures *ret)
 {
-    struct bench_world input;
+    struct bench_cluster input;
     struct bench_engine bench;
     struct measure measure;
     info_vec round = { 0 };
-    bench_world_init(&input, setting, nodes);
+    bench_cluster_init(&input, setting, nodes);
     engine_open(&bench, &input.cluster);
     uint32_t pods = setting->pods_max ? MIN((uint32_t)ROUND_PODS, nodes / setting->pods_max) : ROUND_PODS;
     warm_up(&input, &bench.engine, different);
@@ -149,12 +149,12 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
     measure_end(&measure, &bench.engine, ret);
     engine_close(&bench);
     vec_release(&round);
-    bench_world_release(&input);
+    bench_cluster_release(&input);
 }
 
 /* ---- a file ---- */
-/* Decides all pending pods of the input; victims of preemption leave at once and do not come back. Returns how many
- * nodes there are. */
+/* Decides all pending pods of the input; victims of preemption leave at once and do not come back. Returns the
+ * number of nodes. */
 static uint32_t run_file(const char *path, struct figures *ret)
 {
     struct input input;
@@ -326,8 +326,8 @@ static int usage(void)
     return 2;
 }
 
-/* The whole table, or what was asked for. A chosen workload or size of load leaves the rest out; --load 0 leaves the
- * load out. */
+/* All rows, or the selected ones. With a workload or a size of load, other rows are skipped; --load 0 skips the
+ * load. */
 static int measure_all(void)
 {
     int failed = 0;

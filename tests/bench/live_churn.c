@@ -1,14 +1,14 @@
-/* live_churn.c: does the memory of a live scheduler stay the same while its cluster goes on?
+/* live_churn.c: whether the memory of a live scheduler stays flat while its cluster changes.
  *
- *     I/O thread: live_server ──bytes──▶ wire ──messages──▶ inbox ──▶ core thread: mirror ──▶ engine ──▶ effects
+ *     I/O thread: live_server ──bytes──▶ sync ──messages──▶ inbox ──▶ core thread: mirror ──▶ engine ──▶ effects
  *                      ▲                                                                                 │
  *                      └───────────────────────────── binds, patches, deletions ◀────────────────────────┘
  *
  * The parts between the bytes and the decisions are those of `berth scheduler`, on two threads as there. Memory is
- * looked at when all is quiet, and when as many pods and nodes are there as before. Its time is virtual: a millisecond
- * for each message.
+ * measured when no work is pending, with as many pods and nodes as before. Time is simulated: a millisecond for each
+ * message.
  *
- *     live_churn --nodes 5000 --pods 5000 --events 100000      figures
+ *     live_churn --nodes 5000 --pods 5000 --events 100000      prints the figures
  *     live_churn --malloc                                      with malloc as it is, not as the scheduler sets it
  *     live_churn --check                                       small, and fails when memory grows */
 #include <getopt.h>
@@ -24,13 +24,13 @@
 #include "bench/live_core.h"
 #include "engine/class_cache.h"
 
-/* Per cent. As many pods of other classes take a little more or less; ten bytes lost with each event are more. */
+/* Percent. The same number of pods of other classes takes a little more or less; a leak of ten bytes per event takes
+ * more. */
 enum { IN_USE_GROWTH_MAX = 4, RESIDENT_GROWTH_MAX = 10 };
-enum { LETTERS_AHEAD_MAX = 256, KIB = 1024 };
+enum { MESSAGES_AHEAD_MAX = 256, KIB = 1024 };
 
-struct journey {
-    bool
-        trims; /* holes that malloc could give back depend on how the two threads meet: not in a small check */
+struct churn {
+    bool trims; /* free memory depends on the timing of the two threads: not checked in a small run */
     struct live_server server;
     struct live_core core;
     uint64_t events_for_people;
@@ -40,61 +40,61 @@ struct journey {
     pthread_cond_t changed;
     live_wishes wishes; /* under the lock */
     bool over;          /* likewise */
-    uint64_t until;     /* likewise: the server goes on to so many events */
+    uint64_t until;     /* likewise: the number of events to send */
     atomic_bool rests;
-    /* the I/O thread's */
+    /* owned by the I/O thread */
     live_wishes taken;
 };
 
 /* ---- the I/O thread ---- */
 static void take_frame(void *context, enum api_kind kind, struct str frame)
 {
-    live_core_frame(&((struct journey *)context)->core, kind, frame);
+    live_core_frame(&((struct churn *)context)->core, kind, frame);
 }
 
-/* True: there was something. */
-static bool do_wishes(struct journey *journey)
+/* Applies the queued effects. False: there were none. */
+static bool do_wishes(struct churn *churn)
 {
-    pthread_mutex_lock(&journey->lock);
-    live_wishes wishes = journey->wishes;
-    journey->wishes = journey->taken;
-    vec_clear(&journey->wishes);
-    pthread_mutex_unlock(&journey->lock);
-    journey->taken = wishes;
+    pthread_mutex_lock(&churn->lock);
+    live_wishes wishes = churn->wishes;
+    churn->wishes = churn->taken;
+    vec_clear(&churn->wishes);
+    pthread_mutex_unlock(&churn->lock);
+    churn->taken = wishes;
     vec_for(&wishes, wish)
-        live_core_do(&journey->core, &journey->server, wish);
+        live_core_do(&churn->core, &churn->server, wish);
     return wishes.len > 0;
 }
 
-/* What there is to do now: 0 nothing, 1 a step, -1 the end. */
-static int what_next(struct journey *journey)
+/* The next action: 0 none, 1 a step, -1 the end. */
+static int what_next(struct churn *churn)
 {
-    pthread_mutex_lock(&journey->lock);
-    bool goes_on = journey->server.events < journey->until;
-    if (!journey->wishes.len && !journey->over &&
-        (!goes_on || inbox_depth(journey->core.inbox) > LETTERS_AHEAD_MAX)) {
+    pthread_mutex_lock(&churn->lock);
+    bool goes_on = churn->server.events < churn->until;
+    if (!churn->wishes.len && !churn->over &&
+        (!goes_on || inbox_depth(churn->core.inbox) > MESSAGES_AHEAD_MAX)) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += LIVE_MS_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        atomic_store(&journey->rests, !goes_on);
-        pthread_cond_timedwait(&journey->changed, &journey->lock, &until);
+        atomic_store(&churn->rests, !goes_on);
+        pthread_cond_timedwait(&churn->changed, &churn->lock, &until);
         goes_on = false;
     }
-    if (journey->wishes.len || goes_on)
-        atomic_store(&journey->rests, false);
-    int next = journey->over ? -1 : goes_on;
-    pthread_mutex_unlock(&journey->lock);
+    if (churn->wishes.len || goes_on)
+        atomic_store(&churn->rests, false);
+    int next = churn->over ? -1 : goes_on;
+    pthread_mutex_unlock(&churn->lock);
     return next;
 }
 
 static void *serve(void *context)
 {
-    struct journey *journey = context;
-    for (int next; (next = what_next(journey)) >= 0;) {
-        if (!do_wishes(journey) && next)
-            live_server_step(&journey->server);
+    struct churn *churn = context;
+    for (int next; (next = what_next(churn)) >= 0;) {
+        if (!do_wishes(churn) && next)
+            live_server_step(&churn->server);
     }
     return NULL;
 }
@@ -102,46 +102,46 @@ static void *serve(void *context)
 /* ---- the core thread ---- */
 static void emit(void *context, const struct effect *effect)
 {
-    struct journey *journey = context;
+    struct churn *churn = context;
     if (!effect->ticket) {
-        journey->events_for_people++;
+        churn->events_for_people++;
         return;
     }
-    pthread_mutex_lock(&journey->lock);
-    live_wish(&journey->wishes, effect);
-    atomic_store(&journey->rests, false);
-    pthread_cond_signal(&journey->changed);
-    pthread_mutex_unlock(&journey->lock);
+    pthread_mutex_lock(&churn->lock);
+    live_wish(&churn->wishes, effect);
+    atomic_store(&churn->rests, false);
+    pthread_cond_signal(&churn->changed);
+    pthread_mutex_unlock(&churn->lock);
 }
 
-static bool is_quiet(const struct journey *journey)
+static bool is_quiet(const struct churn *churn)
 {
-    return atomic_load(&journey->rests) && !inbox_depth(journey->core.inbox) &&
-           !engine_bindings(&journey->core.engine) && !journey->core.engine.writes.by_ticket.len;
+    return atomic_load(&churn->rests) && !inbox_depth(churn->core.inbox) &&
+           !engine_bindings(&churn->core.engine) && !churn->core.engine.writes.by_ticket.len;
 }
 
-/* Until the server has told of so many more events, and all that follows from them is done. */
-static void go_on(struct journey *journey, uint64_t events)
+/* Runs until the server has sent `events` more events and no work is pending. */
+static void go_on(struct churn *churn, uint64_t events)
 {
-    pthread_mutex_lock(&journey->lock);
-    journey->until = journey->server.events + events;
-    atomic_store(&journey->rests, false);
-    pthread_cond_signal(&journey->changed);
-    pthread_mutex_unlock(&journey->lock);
+    pthread_mutex_lock(&churn->lock);
+    churn->until = churn->server.events + events;
+    atomic_store(&churn->rests, false);
+    pthread_cond_signal(&churn->changed);
+    pthread_mutex_unlock(&churn->lock);
     for (int quiet = 0; quiet < 20;) {
-        bool did = live_core_round(&journey->core);
-        quiet = !did && is_quiet(journey) ? quiet + 1 : 0;
+        bool did = live_core_round(&churn->core);
+        quiet = !did && is_quiet(churn) ? quiet + 1 : 0;
         if (!did)
             nanosleep(&(struct timespec){ 0, LIVE_MS_NS / 10 }, NULL);
     }
 }
 
 /* ---- memory ---- */
-/* Of builds with a sanitizer, whose malloc mallinfo2() does not know. */
+/* For builds with a sanitizer, whose malloc mallinfo2() does not measure. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 struct memory {
-    size_t in_use, free, resident; /* bytes; free: that malloc has and nobody uses */
+    size_t in_use, free, resident; /* bytes; free: held by malloc and unused */
 };
 
 static struct memory memory_now(void)
@@ -161,15 +161,15 @@ static struct memory memory_now(void)
     return memory;
 }
 
-static struct memory show(const struct journey *journey, const char *when)
+static struct memory show(const struct churn *churn, const char *when)
 {
-    if (journey->trims)
+    if (churn->trims)
         malloc_trim(0);
     struct memory memory = memory_now();
     printf("%-12s %10zu %10zu %10zu %8u %8zu %8zu %8llu %8llu\n", when, memory.in_use / KIB,
-           memory.free / KIB, memory.resident / KIB, journey->core.cluster.live_nodes,
-           journey->core.cluster.pods.len, class_cache_len(journey->core.engine.classes),
-           (unsigned long long)journey->server.events, (unsigned long long)journey->core.decisions);
+           memory.free / KIB, memory.resident / KIB, churn->core.cluster.live_nodes,
+           churn->core.cluster.pods.len, class_cache_len(churn->core.engine.classes),
+           (unsigned long long)churn->server.events, (unsigned long long)churn->core.decisions);
     fflush(stdout);
     return memory;
 }
@@ -179,54 +179,54 @@ static double growth(size_t before, size_t after)
     return before ? ((double)after / (double)before - 1) * 100 : 0;
 }
 
-/* ---- all of it ---- */
-static void begin(struct journey *journey)
+/* ---- the run ---- */
+static void begin(struct churn *churn)
 {
-    pthread_mutex_init(&journey->lock, NULL);
-    pthread_cond_init(&journey->changed, NULL);
-    journey->core.message_ns = LIVE_MS_NS;
-    live_core_init(&journey->core, &(struct engine_host){ .emit = emit, .context = journey });
-    journey->server.tell = take_frame;
-    journey->server.context = journey;
-    live_server_init(&journey->server);
+    pthread_mutex_init(&churn->lock, NULL);
+    pthread_cond_init(&churn->changed, NULL);
+    churn->core.message_ns = LIVE_MS_NS;
+    live_core_init(&churn->core, &(struct engine_host){ .emit = emit, .context = churn });
+    churn->server.send_event = take_frame;
+    churn->server.context = churn;
+    live_server_init(&churn->server);
 }
 
-static void end(struct journey *journey)
+static void end(struct churn *churn)
 {
-    live_core_release(&journey->core);
-    vec_release(&journey->wishes);
-    vec_release(&journey->taken);
-    live_server_release(&journey->server);
-    pthread_mutex_destroy(&journey->lock);
-    pthread_cond_destroy(&journey->changed);
+    live_core_release(&churn->core);
+    vec_release(&churn->wishes);
+    vec_release(&churn->taken);
+    live_server_release(&churn->server);
+    pthread_mutex_destroy(&churn->lock);
+    pthread_cond_destroy(&churn->changed);
 }
 
 static void *list_all(void *context)
 {
-    struct journey *journey = context;
-    live_core_list(&journey->core, &journey->server, KIND_NODE);
+    struct churn *churn = context;
+    live_core_list(&churn->core, &churn->server, KIND_NODE);
     return NULL;
 }
 
 static void *list_pods(void *context)
 {
-    struct journey *journey = context;
-    live_core_list(&journey->core, &journey->server, KIND_POD);
+    struct churn *churn = context;
+    live_core_list(&churn->core, &churn->server, KIND_POD);
     return NULL;
 }
 
-/* Lists are read by a thread of their own, while the core takes what comes: as it is when a scheduler starts. */
-static struct memory list(struct journey *journey, const char *when, void *(*lists)(void *context))
+/* Lists are read on their own thread while the core takes messages, as at the start of a scheduler. */
+static struct memory list(struct churn *churn, const char *when, void *(*lists)(void *context))
 {
     pthread_t thread;
-    pthread_create(&thread, NULL, lists, journey);
-    while (!inbox_depth(journey->core.inbox))
+    pthread_create(&thread, NULL, lists, churn);
+    while (!inbox_depth(churn->core.inbox))
         nanosleep(&(struct timespec){ 0, LIVE_MS_NS }, NULL);
-    for (int idle = 0; idle < 20; idle = live_core_round(&journey->core) ? 0 : idle + 1)
+    for (int idle = 0; idle < 20; idle = live_core_round(&churn->core) ? 0 : idle + 1)
         nanosleep(&(struct timespec){ 0, LIVE_MS_NS }, NULL);
     pthread_join(thread, NULL);
-    live_core_round(&journey->core);
-    return show(journey, when);
+    live_core_round(&churn->core);
+    return show(churn, when);
 }
 
 struct plan {
@@ -235,11 +235,11 @@ struct plan {
     bool check;
 };
 
-static int judge(const struct plan *plan, struct memory before, struct memory after)
+static int check_growth(const struct plan *plan, struct memory before, struct memory after)
 {
     double in_use = growth(before.in_use, after.in_use), resident = growth(before.resident, after.resident);
     printf("growth: %+.2f%% in use, %+.2f%% resident\n", in_use, resident);
-    /* What a sanitizer keeps of freed memory is not ours. */
+    /* A sanitizer's quarantine is not counted. */
     bool sound = in_use < IN_USE_GROWTH_MAX &&
                  (resident < RESIDENT_GROWTH_MAX || __sanitizer_get_current_allocated_bytes);
     if (plan->check && !sound)
@@ -247,37 +247,37 @@ static int judge(const struct plan *plan, struct memory before, struct memory af
     return plan->check && !sound;
 }
 
-static int travel(struct journey *journey, const struct plan *plan)
+static int run_plan(struct churn *churn, const struct plan *plan)
 {
-    begin(journey);
-    journey->trims = plan->check;
+    begin(churn);
+    churn->trims = plan->check;
     printf("%-12s %10s %10s %10s %8s %8s %8s %8s %8s\n", "KiB", "in use", "free", "resident", "nodes", "pods",
            "tables", "events", "decided");
-    struct memory fixed = show(journey, "engine"), nodes = list(journey, "nodes listed", list_all),
-                  pods = list(journey, "pods listed", list_pods);
-    uint32_t pod_count = MAX(journey->server.pods, 1u);
+    struct memory fixed = show(churn, "engine"), nodes = list(churn, "nodes listed", list_all),
+                  pods = list(churn, "pods listed", list_pods);
+    uint32_t pod_count = MAX(churn->server.pods, 1u);
     printf("per node %zu bytes, per pod %zu bytes\n",
-           (nodes.in_use - fixed.in_use) / MAX(journey->server.nodes, 1u),
+           (nodes.in_use - fixed.in_use) / MAX(churn->server.nodes, 1u),
            (pods.in_use - nodes.in_use) / pod_count);
-    pthread_create(&journey->thread, NULL, serve, journey);
-    go_on(journey, plan->warm);
-    struct memory warm = show(journey, "warm");
+    pthread_create(&churn->thread, NULL, serve, churn);
+    go_on(churn, plan->warm);
+    struct memory warm = show(churn, "warm");
     for (int part = 0; part < 4; part++) {
-        go_on(journey, plan->events / 4);
-        show(journey, "...");
+        go_on(churn, plan->events / 4);
+        show(churn, "...");
     }
     struct memory after = memory_now();
-    pthread_mutex_lock(&journey->lock);
-    journey->over = true;
-    pthread_cond_signal(&journey->changed);
-    pthread_mutex_unlock(&journey->lock);
-    pthread_join(journey->thread, NULL);
-    return judge(plan, warm, after);
+    pthread_mutex_lock(&churn->lock);
+    churn->over = true;
+    pthread_cond_signal(&churn->changed);
+    pthread_mutex_unlock(&churn->lock);
+    pthread_join(churn->thread, NULL);
+    return check_growth(plan, warm, after);
 }
 
 int main(int argc, char **argv)
 {
-    static struct journey journey = { .server = { .nodes = 200, .pods = 1000, .images = 10 } };
+    static struct churn churn = { .server = { .nodes = 200, .pods = 1000, .images = 10 } };
     static const struct option options[] = {
         { "nodes", required_argument, NULL, 'n' },  { "pods", required_argument, NULL, 'p' },
         { "images", required_argument, NULL, 'i' }, { "events", required_argument, NULL, 'e' },
@@ -290,13 +290,13 @@ int main(int argc, char **argv)
         unsigned long value = optarg ? strtoul(optarg, NULL, 10) : 0;
         switch (option) {
         case 'n':
-            journey.server.nodes = (uint32_t)MAX(value, 1u);
+            churn.server.nodes = (uint32_t)MAX(value, 1u);
             break;
         case 'p':
-            journey.server.pods = (uint32_t)MAX(value, 1u);
+            churn.server.pods = (uint32_t)MAX(value, 1u);
             break;
         case 'i':
-            journey.server.images = (uint32_t)value;
+            churn.server.images = (uint32_t)value;
             break;
         case 'e':
             plan.events = value;
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
     }
     if (!as_it_is)
         memory_for_daemon();
-    int code = travel(&journey, &plan);
-    end(&journey);
+    int code = run_plan(&churn, &plan);
+    end(&churn);
     return code;
 }

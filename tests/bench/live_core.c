@@ -39,7 +39,7 @@ void live_core_frame(struct live_core *core, enum api_kind kind, struct str fram
         live_die(&err);
 }
 
-/* The answer comes in pieces. */
+/* The response arrives in chunks. */
 void live_core_list(struct live_core *core, struct live_server *server, enum api_kind kind)
 {
     struct error err = { 0 };
@@ -47,12 +47,12 @@ void live_core_list(struct live_core *core, struct live_server *server, enum api
     post(core, MESSAGE_LIST_BEGIN, kind, NULL);
     for (uint32_t number = 0;; number++) {
         struct list_page page;
-        struct strbuf whole = live_server_page(server, kind, number), body = { 0 };
-        if (!whole.len)
+        struct strbuf full = live_server_page(server, kind, number), body = { 0 };
+        if (!full.len)
             break;
-        for (size_t at = 0; at < whole.len; at += CHUNK_BYTES)
-            strbuf_add(&body, whole.text + at, MIN((size_t)CHUNK_BYTES, whole.len - at));
-        strbuf_release(&whole);
+        for (size_t at = 0; at < full.len; at += CHUNK_BYTES)
+            strbuf_add(&body, full.text + at, MIN((size_t)CHUNK_BYTES, full.len - at));
+        strbuf_release(&full);
         if (list_page_init(&page, kind, &body, &err) < 0)
             live_die(&err);
         for (int r; (r = list_page_next(&page, &core->scratch, &object, &err)) != 0;)
@@ -71,7 +71,7 @@ void live_core_do(struct live_core *core, struct live_server *server, const stru
     inbox_post(core->inbox, message);
 }
 
-/* ---- the core's ---- */
+/* ---- the core thread ---- */
 static void read_messages(struct live_core *core, struct list messages)
 {
     for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message)) {
@@ -114,7 +114,7 @@ void live_wish(live_wishes *wishes, const struct effect *effect)
     snprintf(wish->node, sizeof(wish->node), STR_FMT, STR_ARG(effect->node));
 }
 
-/* ---- life ---- */
+/* ---- init and release ---- */
 void live_core_init(struct live_core *core, const struct engine_host *host)
 {
     struct error err;

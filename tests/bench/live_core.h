@@ -1,9 +1,9 @@
-/* live_core.h: what a live scheduler has between the bytes of an API server and its decisions, without a network.
+/* live_core.h: the parts of a live scheduler between an API server's bytes and the decisions, without a network.
  *
- *     live_server ──bytes──▶ wire ──messages──▶ inbox ──▶ mirror ──▶ engine ──▶ effects, to whoever hosts it
+ *     live_server ──bytes──▶ sync ──messages──▶ inbox ──▶ mirror ──▶ engine ──▶ effects, to the host
  *
- * The parts are those of `berth scheduler`. The calls of the I/O side may be on another thread than those of the core,
- * as they are there. Time is virtual: so much for each message. */
+ * The parts are those of `berth scheduler`. Calls of the I/O side and of the core may be on different threads, as they
+ * are there. Time is simulated: `message_ns` for each message. */
 #ifndef BENCH_LIVE_CORE_H
 #define BENCH_LIVE_CORE_H
 
@@ -14,7 +14,7 @@
 
 #define LIVE_MS_NS ((int64_t)1000000)
 
-/* Effects on their way to the server. */
+/* Effects that are queued for the server. */
 struct live_wish {
     enum effect_kind kind;
     uint64_t ticket;
@@ -32,12 +32,12 @@ struct live_core {
     struct journal *journal; /* NULL: nothing is recorded */
     int64_t now_ns, message_ns;
     uint64_t decisions;
-    /* the I/O side's */
+    /* of the I/O side */
     struct watch_decoder watches[KIND_COUNT];
     struct arena scratch;
 };
 
-/* Says so, and ends the process. */
+/* Prints the error and exits. */
 _Noreturn void live_die(const struct error *err);
 
 /* With the default configuration; `journal` and `message_ns` are set before, the rest is zero. */
@@ -47,15 +47,15 @@ void live_core_release(struct live_core *core);
 /* ---- the I/O side ---- */
 /* A frame of a watch, as the reflector's on_chunk() takes it. */
 void live_core_frame(struct live_core *core, enum api_kind kind, struct str frame);
-/* All there is of a kind, as the reflector's page_done() takes it. */
+/* All objects of a kind, as the reflector's page_done() takes them. */
 void live_core_list(struct live_core *core, struct live_server *server, enum api_kind kind);
-/* The server does what is wished for, and says so. */
+/* Applies an effect on the server, and posts the answer. */
 void live_core_do(struct live_core *core, struct live_server *server, const struct live_wish *wish);
 
-/* ---- the core's ---- */
-/* One round; false: there was nothing to do. */
+/* ---- the core thread ---- */
+/* One round; false: no work was pending. */
 bool live_core_round(struct live_core *core);
-/* For who hosts it: keeps what the effect asks for. */
+/* For the host: queues the effect. */
 void live_wish(live_wishes *wishes, const struct effect *effect);
 
 #endif

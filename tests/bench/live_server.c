@@ -1,5 +1,5 @@
-/* live_server.c: objects are made from templates when they are told of; what is kept of a pod is its number, its stage
- * and its node. Names and uids are made of the number. */
+/* live_server.c: objects are created from templates when they are sent; of a pod only its number, stage and node are
+ * stored. Names and uids are derived from the number. */
 #include "bench/live_server.h"
 
 #include <arpa/inet.h>
@@ -10,9 +10,9 @@
 
 enum {
     PAGE_LEN = 2000,
-    RING_SLACK = 4, /* numbers in use span more than there are pods: stragglers */
+    RING_SLACK = 4, /* numbers in use span more than the number of pods: some live long */
     PODS_PER_TEMPLATE = 100,
-    UNREAD_BYTES = 1800, /* of an object: managedFields and the like */
+    UNREAD_BYTES = 1800, /* of an object: managedFields and other unread fields */
 };
 
 static const char *const pod_texts[] = {
@@ -109,7 +109,7 @@ void live_server_release(struct live_server *server)
     arena_release(&server->templates);
     arena_release(&server->scratch);
     strbuf_release(&server->object);
-    strbuf_release(&server->whole);
+    strbuf_release(&server->full);
     strbuf_release(&server->frame);
 }
 
@@ -212,7 +212,7 @@ static struct object make_pod(struct live_server *server, uint64_t number)
     pod->meta.name =
         arena_printf(&server->scratch, "web-" STR_FMT "-%05llx", STR_ARG(hash), (unsigned long long)number);
     set_label(server, &pod->meta, STR("pod-template-hash"), hash);
-    if (fits_nowhere(number) || is_urgent(number)) /* nor is it of a ReplicaSet */
+    if (fits_nowhere(number) || is_urgent(number)) /* without a ReplicaSet */
         set_label(server, &pod->meta, STR("app"), STR("other"));
     struct owner_ref *owner = arena_new(&server->scratch, struct owner_ref);
     *owner = *pod->meta.owners.items;
@@ -271,14 +271,14 @@ static struct object make_replica_set(struct live_server *server, uint64_t templ
 }
 
 /* ---- bytes ---- */
-/* The object without its envelope, and with the parts that nobody reads: managedFields in its metadata. */
-static struct str whole_of(struct live_server *server, const struct object *object)
+/* The object without its envelope, with fields that no scheduler reads: managedFields in its metadata. */
+static struct str full_bytes_of(struct live_server *server, const struct object *object)
 {
     static const char unread[UNREAD_BYTES] = { 0 };
     struct protobuf_field field;
     struct str raw = { 0 };
     strbuf_clear(&server->object);
-    strbuf_clear(&server->whole);
+    strbuf_clear(&server->full);
     object_encode_protobuf(object, &server->object);
     struct protobuf_reader envelope =
         protobuf_reader(str_slice(strbuf_slice(&server->object), 4, server->object.len));
@@ -287,13 +287,13 @@ static struct str whole_of(struct live_server *server, const struct object *obje
             raw = field.bytes;
     struct protobuf_reader reader = protobuf_reader(raw);
     while (protobuf_next(&reader, &field) > 0) {
-        size_t begun = protobuf_begin(&server->whole, field.tag);
-        strbuf_str(&server->whole, field.bytes);
+        size_t begun = protobuf_begin(&server->full, field.tag);
+        strbuf_str(&server->full, field.bytes);
         if (field.tag == 1)
-            protobuf_put_bytes(&server->whole, 17, (struct str){ unread, sizeof(unread) });
-        protobuf_end(&server->whole, begun);
+            protobuf_put_bytes(&server->full, 17, (struct str){ unread, sizeof(unread) });
+        protobuf_end(&server->full, begun);
     }
-    return strbuf_slice(&server->whole);
+    return strbuf_slice(&server->full);
 }
 
 static void put_envelope(struct strbuf *out, struct str api_version, struct str kind, struct str raw)
@@ -306,10 +306,10 @@ static void put_envelope(struct strbuf *out, struct str api_version, struct str 
     protobuf_put_bytes(out, 2, raw);
 }
 
-static void tell(struct live_server *server, const char *type, struct object object)
+static void send_event(struct live_server *server, const char *type, struct object object)
 {
     struct strbuf *frame = &server->frame;
-    struct str raw = whole_of(server, &object);
+    struct str raw = full_bytes_of(server, &object);
     strbuf_clear(frame);
     strbuf_add(frame, "\0\0\0", 4);
     protobuf_put_bytes(frame, 1, str_from(type));
@@ -319,7 +319,7 @@ static void tell(struct live_server *server, const char *type, struct object obj
     protobuf_end(frame, event);
     uint32_t len = htonl((uint32_t)frame->len - 4);
     memcpy(frame->text, &len, sizeof(len));
-    server->tell(server->context, object.kind, strbuf_slice(frame));
+    server->send_event(server->context, object.kind, strbuf_slice(frame));
     server->events++;
     arena_reset(&server->scratch);
 }
@@ -331,7 +331,7 @@ static uint64_t new_pod(struct live_server *server, enum live_stage stage)
     *pod_at(server, number) = (struct live_pod){ .stage = stage };
     if (stage >= LIVE_BOUND)
         pod_at(server, number)->node = server->node_numbers[number * 7919 % server->nodes];
-    server->alive++;
+    server->pods_len++;
     return number;
 }
 
@@ -339,7 +339,7 @@ static struct object listed(struct live_server *server, enum api_kind kind, uint
 {
     if (kind == KIND_NODE)
         return make_node(server, server->node_numbers[number]);
-    /* Nobody urgent, and nobody who fits nowhere, runs. */
+    /* Urgent pods and pods that fit nowhere do not run. */
     while (is_urgent(server->next_pod) || fits_nowhere(server->next_pod))
         pod_at(server, server->next_pod++)->stage = LIVE_GONE;
     return make_pod(server, new_pod(server, LIVE_RUNNING));
@@ -356,7 +356,7 @@ struct strbuf live_server_page(struct live_server *server, enum api_kind kind, u
     protobuf_end(&list, begun);
     for (uint64_t i = from; i < MIN(len, from + PAGE_LEN); i++) {
         struct object object = listed(server, kind, i);
-        protobuf_put_bytes(&list, 2, whole_of(server, &object));
+        protobuf_put_bytes(&list, 2, full_bytes_of(server, &object));
         arena_reset(&server->scratch);
     }
     put_envelope(&page, STR("v1"), kind == KIND_NODE ? STR("NodeList") : STR("PodList"), strbuf_slice(&list));
@@ -364,11 +364,11 @@ struct strbuf live_server_page(struct live_server *server, enum api_kind kind, u
     return page;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 static void move_pod(struct live_server *server, uint64_t number, enum live_stage stage)
 {
     pod_at(server, number)->stage = stage;
-    tell(server, "MODIFIED", make_pod(server, number));
+    send_event(server, "MODIFIED", make_pod(server, number));
 }
 
 static void end_pod(struct live_server *server, uint64_t number)
@@ -376,12 +376,12 @@ static void end_pod(struct live_server *server, uint64_t number)
     struct live_pod *pod = pod_at(server, number);
     if (pod->stage >= LIVE_BOUND && pod->stage != LIVE_LEAVING)
         move_pod(server, number, LIVE_LEAVING);
-    tell(server, "DELETED", make_pod(server, number));
+    send_event(server, "DELETED", make_pod(server, number));
     pod->stage = LIVE_GONE;
-    server->alive--;
+    server->pods_len--;
 }
 
-/* The oldest one goes; with the last of a template, its ReplicaSet does. */
+/* The oldest pod is deleted; with the last pod of a template, its ReplicaSet is. */
 static void end_oldest(struct live_server *server)
 {
     while (server->first_pod < server->next_pod) {
@@ -391,7 +391,7 @@ static void end_oldest(struct live_server *server)
         if (ends)
             end_pod(server, number);
         if (is_last)
-            tell(server, "DELETED", make_replica_set(server, number / PODS_PER_TEMPLATE));
+            send_event(server, "DELETED", make_replica_set(server, number / PODS_PER_TEMPLATE));
         if (ends)
             return;
     }
@@ -400,32 +400,32 @@ static void end_oldest(struct live_server *server)
 static void begin_pod(struct live_server *server)
 {
     if (server->next_pod % PODS_PER_TEMPLATE == 0)
-        tell(server, "ADDED", make_replica_set(server, server->next_pod / PODS_PER_TEMPLATE));
-    tell(server, "ADDED", make_pod(server, new_pod(server, LIVE_PENDING)));
+        send_event(server, "ADDED", make_replica_set(server, server->next_pod / PODS_PER_TEMPLATE));
+    send_event(server, "ADDED", make_pod(server, new_pod(server, LIVE_PENDING)));
 }
 
 static void replace_node(struct live_server *server, uint64_t place)
 {
-    tell(server, "DELETED", make_node(server, server->node_numbers[place]));
+    send_event(server, "DELETED", make_node(server, server->node_numbers[place]));
     server->node_numbers[place] = server->next_node++;
-    tell(server, "ADDED", make_node(server, server->node_numbers[place]));
+    send_event(server, "ADDED", make_node(server, server->node_numbers[place]));
 }
 
 void live_server_step(struct live_server *server)
 {
     uint64_t step = server->steps++;
-    if (server->alive >= server->pods)
+    if (server->pods_len >= server->pods)
         end_oldest(server);
     begin_pod(server);
-    if (server->alive < server->pods)
-        begin_pod(server); /* others went on request */
+    if (server->pods_len < server->pods)
+        begin_pod(server); /* others were deleted on request */
     if (step % 2 == 0)
-        tell(server, "MODIFIED", make_node(server, server->node_numbers[step / 2 % server->nodes]));
+        send_event(server, "MODIFIED", make_node(server, server->node_numbers[step / 2 % server->nodes]));
     if (step % 50 == 0)
         replace_node(server, step * 31 % server->nodes);
 }
 
-/* ---- what is asked for ---- */
+/* ---- requests ---- */
 static uint64_t number_from(struct str text, uint32_t from, int base)
 {
     char digits[32];

@@ -1,6 +1,6 @@
-/* load_bench.c: makes a dump as kubectl prints it, and loads it as the commands do.
+/* load_bench.c: writes a dump as kubectl prints it, and loads it as the commands do.
  *
- * The objects carry what real ones carry and no scheduler reads: managedFields, environment, mounts, probes, statuses
+ * The objects have fields of real ones that no scheduler reads: managedFields, environment, mounts, probes, statuses
  * with identifiers, and the lists of images that kubelets report. */
 #include "bench/load_bench.h"
 
@@ -14,7 +14,7 @@
 
 enum { PODS_PER_NODE = 30, RUNS = 3 };
 
-/* Ends each text with a newline and the indentation of kubectl, 4 spaces per level. */
+/* Indents JSON as kubectl does, 4 spaces per level. */
 static void pretty(struct strbuf *out, const char *compact)
 {
     int depth = 2;
@@ -198,7 +198,7 @@ static bool write_dump(FILE *file, size_t bytes)
     return fflush(file) == 0;
 }
 
-/* One way to load: how fast, at best. */
+/* The best speed of one kind of load. */
 struct speed {
     double megabytes_per_second;
     size_t bytes, objects;
@@ -211,7 +211,7 @@ static void note(struct speed *speed, const struct load *load, double seconds)
     speed->megabytes_per_second = MAX(speed->megabytes_per_second, (double)load->bytes / 1e6 / seconds);
 }
 
-/* Reading and decoding alone. */
+/* Reads and decodes only. */
 static int load_objects(const char *path, struct speed *speed, struct error *err)
 {
     struct load load;
@@ -223,8 +223,8 @@ static int load_objects(const char *path, struct speed *speed, struct error *err
     return r;
 }
 
-/* All that a command does before it decides: the model with every node and running pod, too. */
-static int load_world(const char *path, struct speed *speed, struct error *err)
+/* Everything that a command does before it decides: also the model with every node and running pod. */
+static int load_cluster(const char *path, struct speed *speed, struct error *err)
 {
     struct input input;
     const struct input_options options = { .paths = &path, .paths_len = 1 };
@@ -251,7 +251,7 @@ int load_bench(unsigned megabytes)
     for (int i = 0; i < RUNS && r == 0; i++)
         r = load_objects(path, &objects, &err);
     for (int i = 0; i < RUNS && r == 0; i++)
-        r = load_world(path, &input, &err);
+        r = load_cluster(path, &input, &err);
     unlink(path);
     if (r < 0)
         fprintf(stderr, "bench: %s\n", err.text);

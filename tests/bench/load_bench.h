@@ -1,8 +1,8 @@
-/* load_bench.h: how fast is a large `kubectl get -o json` read? */
+/* load_bench.h: the speed of reading a large `kubectl get -o json`. */
 #ifndef BENCH_LOAD_BENCH_H
 #define BENCH_LOAD_BENCH_H
 
-/* Writes a dump of about so many megabytes to a temporary file and loads it. 0, or 1 when that failed. */
+/* Writes a dump of this size to a temporary file and loads it. Returns 0, or 1 after an error. */
 int load_bench(unsigned megabytes);
 
 #endif

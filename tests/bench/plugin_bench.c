@@ -1,4 +1,4 @@
-/* plugin_bench.c: see plugin_bench.h. The median is compared: a decision that was disturbed does not count. */
+/* plugin_bench.c: see plugin_bench.h. The medians are compared, so that single disturbances do not count. */
 #include "bench/plugin_bench.h"
 
 #include <dlfcn.h>

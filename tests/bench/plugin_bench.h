@@ -1,10 +1,10 @@
-/* plugin_bench.h: what plugins from a shared object cost, against the same decisions without them. */
+/* plugin_bench.h: the cost of plugins from a shared object, compared with the same decisions without them. */
 #ifndef BENCH_PLUGIN_BENCH_H
 #define BENCH_PLUGIN_BENCH_H
 
 #include "bench/measure.h"
 
-/* What an engine is made with; the defaults where it is NULL. */
+/* The setup of an engine; NULL: the default. */
 struct plugin_setup {
     const struct registry *registry;
     const char *config; /* a KubeSchedulerConfiguration */

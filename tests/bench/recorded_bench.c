@@ -1,11 +1,11 @@
-/* recorded_bench.c: what did it cost to record a recording?
+/* recorded_bench.c: the cost of recording an existing recording.
  *
  *     recording ──entries──▶ messages with objects ──▶ journal_prepare() ──▶ journal ──▶ its thread ──▶ files
- *                                                     \_____________ this is what is timed _____________/
+ *                                                     \_____________ this part is timed ________________/
  *
- * The messages of a scheduler that ran somewhere are recorded once more, a few at a time, as often as it takes to be
- * sure of the CPU time. Nothing is subtracted from anything: however noisy the machine that it ran on was, the share of
- * recording is known as well as the CPU time of the whole. */
+ * The messages of a recorded scheduler are recorded once more, a few at a time, often enough for a stable CPU time. No
+ * difference of two measurements is needed: even on a noisy machine the share of recording is as accurate as the total
+ * CPU time. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,22 +16,22 @@
 #include "plugins/registry.h"
 #include "replay/replay.h"
 
-enum { TIMES = 11, LETTERS_AT_ONCE = 16 };
+enum { TIMES = 11, MESSAGES_AT_ONCE = 16 };
 
-/* An entry that is to be recorded again. */
+/* An entry to be recorded again. */
 struct again {
     struct recording_entry entry;
-    struct inbox_message *message; /* NULL: it is none */
+    struct inbox_message *message; /* NULL: not a message */
 };
 
 struct pass {
     struct journal *journal;
-    struct again some[LETTERS_AT_ONCE];
+    struct again some[MESSAGES_AT_ONCE];
     int len;
     int64_t spent_ns; /* of this thread */
 };
 
-/* ---- what the threads do that are there anyway ---- */
+/* ---- work of the I/O and core threads ---- */
 /* Field by field, as journal_put_decision() does. */
 static void put_again(struct journal *journal, const struct recording_entry *entry)
 {
@@ -78,7 +78,7 @@ static void record_some(struct pass *pass)
         inbox_message_free(pass->some[--pass->len].message);
 }
 
-/* ---- what there was ---- */
+/* ---- reading the recording ---- */
 static struct inbox_message *answer_of(const struct recording_entry *entry)
 {
     const struct entry_fields *fields = &entry->fields;
@@ -108,7 +108,7 @@ static struct inbox_message *message_of(const struct recording_entry *entry)
     return message;
 }
 
-/* With the default configuration: how long its text is does not matter. */
+/* With the default configuration: the length of its text is irrelevant. */
 static void put_head(struct journal *journal)
 {
     struct arena arena = { 0 };
@@ -122,8 +122,8 @@ static void put_head(struct journal *journal)
     arena_release(&arena);
 }
 
-/* Once through the recording. */
-static void go_through(const char *dir, struct recorded_cost *ret)
+/* One pass over the recording. */
+static void run_pass(const char *dir, struct recorded_cost *ret)
 {
     struct recording recording;
     struct recording_entry entry;
@@ -142,7 +142,7 @@ static void go_through(const char *dir, struct recorded_cost *ret)
         if (entry_read(entry.body, &entry.fields, &err) < 0)
             live_die(&err);
         pass.some[pass.len++] = (struct again){ entry, message_of(&entry) };
-        if (pass.len == LETTERS_AT_ONCE)
+        if (pass.len == MESSAGES_AT_ONCE)
             record_some(&pass);
     }
     record_some(&pass);
@@ -162,7 +162,7 @@ void recorded_measure(const char *dir, int times, struct recorded_cost *ret)
     double threads_ns[RECORDED_TIMES_MAX], journal_ns[RECORDED_TIMES_MAX];
     assert(times <= RECORDED_TIMES_MAX);
     for (int i = 0; i < times; i++) {
-        go_through(dir, ret);
+        run_pass(dir, ret);
         threads_ns[i] = ret->threads_ns;
         journal_ns[i] = ret->journal_ns;
     }

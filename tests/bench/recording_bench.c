@@ -1,16 +1,16 @@
-/* recording_bench.c: two schedulers that do the same work in turn, one of them recorded.
+/* recording_bench.c: two schedulers that do the same work in turn, one of them with recording.
  *
- *     server ──bytes──▶ live_core               ──▶ effects ──▶ server             the one
- *     server ──bytes──▶ live_core ──▶ journal   ──▶ effects ──▶ server             its twin
+ *     server ──bytes──▶ live_core               ──▶ effects ──▶ server             plain
+ *     server ──bytes──▶ live_core ──▶ journal   ──▶ effects ──▶ server             recorded
  *                                        └──▶ its thread ──▶ files
  *
- * Both live through the same life of a cluster, a few dozen pods at a time, each as often the first. All of it but
- * the writing of the files is on one thread, so that the CPU time of that thread is what the I/O and the core thread of
- * a scheduler would take: reading bytes, deciding, and recording. What the process takes beyond is the journal's
- * thread. What counts is the median of the differences between the twins: what disturbs a round disturbs few of them.
+ * Both process the same events of a cluster, a few dozen pods at a time, each going first equally often. Everything but
+ * the writing of files is on one thread, whose CPU time is that of a scheduler's I/O and core threads: reading bytes,
+ * deciding and recording. The rest of the process's CPU time is the journal's thread. The result is the median of the
+ * differences between the twins, so that single disturbances do not count.
  *
- * A pod's life here is longer than what it takes to bind it: five versions of it are read, a half of a node's
- * heartbeat, and an answer. So there is a figure for each KiB of recording as well. */
+ * Each pod causes more than its binding: five versions of it, half a node heartbeat and an answer are read. So there is
+ * a figure per KiB of recording as well. */
 #include "bench/recording_bench.h"
 
 #include <dirent.h>
@@ -27,7 +27,7 @@
 enum { PODS = 2000, ROUND_PODS = 64, BATCH_PODS = 4, TRIALS = 5, ROUNDS_MIN = 5, AGAIN_TIMES = 3 };
 #define MESSAGE_NS (LIVE_MS_NS / 10) /* a thousand pods in a second */
 
-/* What the server has said and nobody has heard. */
+/* Frames of the server that were not read yet. */
 struct frame {
     enum api_kind kind;
     size_t at, len; /* in `bytes` */
@@ -39,19 +39,19 @@ struct twin {
     live_wishes wishes;
     VEC(struct frame) frames;
     struct strbuf bytes;
-    int64_t spent_ns; /* of this thread, by all but the server */
+    int64_t spent_ns; /* of this thread, without the server */
 };
 
-/* What recording costs for each pod, of one trial. */
+/* The cost of recording per pod, of one trial. */
 struct cost {
-    double plain_ns;   /* all of the twin without */
-    double threads_ns; /* more on the threads that are there anyway */
-    double journal_ns; /* on its own */
+    double plain_ns;   /* total of the plain twin */
+    double threads_ns; /* additional cost on the I/O and core threads */
+    double journal_ns; /* on the journal's thread */
     double again_ns;   /* the same, as recorded_bench.c measures it */
     double spread_ns;  /* between the quartiles of threads_ns */
     double bytes, entries;
     size_t rounds;
-    bool ended; /* before its time, or the twins are none */
+    bool ended; /* the recording ended early, or the twins differ */
 };
 
 /* ---- a recording ---- */
@@ -62,7 +62,7 @@ struct journal *bench_recording_open(struct bench_recording *made)
     *made = (struct bench_recording){ 0 };
     strbuf_printf(&made->path, "%s/berth-bench-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(made->path.text))
-        live_die(&(struct error){ .text = "no folder for a recording" });
+        live_die(&(struct error){ .text = "no directory for a recording" });
     if (journal_open(&(struct journal_options){ .dir = made->path.text }, &made->journal, &err) < 0)
         live_die(&err);
     return made->journal;
@@ -110,7 +110,7 @@ static void emit(void *context, const struct effect *effect)
         live_wish(&((struct twin *)context)->wishes, effect);
 }
 
-static void listen(struct twin *twin)
+static void read_frames(struct twin *twin)
 {
     int64_t begun_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     vec_for(&twin->frames, frame)
@@ -123,21 +123,22 @@ static void listen(struct twin *twin)
     strbuf_clear(&twin->bytes);
 }
 
-/* Until all that follows from what was said is done. */
+/* Runs until no work is pending. */
 static void settle(struct twin *twin)
 {
-    listen(twin);
+    read_frames(twin);
     while (twin->wishes.len) {
         vec_for(&twin->wishes, wish)
             live_core_do(&twin->core, &twin->server, wish);
         vec_clear(&twin->wishes);
-        listen(twin);
+        read_frames(twin);
     }
 }
 
 static void twin_begin(struct twin *twin, uint32_t nodes, struct journal *journal)
 {
-    *twin = (struct twin){ .server = { .nodes = nodes, .pods = PODS, .images = 10, .tell = keep_frame } };
+    *twin =
+        (struct twin){ .server = { .nodes = nodes, .pods = PODS, .images = 10, .send_event = keep_frame } };
     twin->server.context = twin;
     twin->core.journal = journal;
     twin->core.message_ns = MESSAGE_NS;
@@ -157,7 +158,7 @@ static void twin_end(struct twin *twin)
     strbuf_release(&twin->bytes);
 }
 
-/* Returns the CPU time that it took, of this thread. */
+/* Returns the CPU time of this thread. */
 static double twin_round(struct twin *twin)
 {
     twin->spent_ns = 0;
@@ -174,7 +175,7 @@ static void measure(struct twin twins[static 2], double seconds, struct cost *re
 {
     VEC(double) plain = { 0 }, more = { 0 };
     const struct journal *journal = twins[1].core.journal;
-    for (int i = 0; i < 4; i++) /* caches are cold, tables are to be built */
+    for (int i = 0; i < 4; i++) /* warms up caches and tables */
         twin_round(&twins[i % 2]);
     struct journal_stats before = journal_stats(journal);
     double others_before_ns = others_ns(), deadline = seconds_now() + seconds;
@@ -218,7 +219,7 @@ static void run_trial(uint32_t nodes, double seconds, struct cost *ret)
     bench_recording_remove(&made);
 }
 
-/* In a process of its own, as it finds all anew. */
+/* In its own process, with a fresh state. */
 static bool try(uint32_t nodes, double seconds, struct cost *ret)
 {
     int fds[2], status;

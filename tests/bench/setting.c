@@ -18,10 +18,10 @@
     "{labelSelector: {matchLabels: {color: " color "}}, topologyKey: " key ", namespaces: [sched-1, " \
     "sched-0]}"
 
-/* ---- kinds of pods: what they have beyond a container that requests 100m and 500Mi ---- */
+/* ---- kinds of pods, in addition to a container that requests 100m and 500Mi ---- */
 static const struct pod_kind {
     const char *name, *color, *spec;
-    bool runs; /* are some of them running already? otherwise plain pods are */
+    bool runs; /* some of them are running already; otherwise plain pods are */
 } pod_kinds[] = {
     { "plain", NULL, "", true },
     { "nodeaffinity", NULL,
@@ -124,7 +124,7 @@ static struct pod *pod_template(struct arena *arena, const struct pod_kind *kind
     return decode(arena, text);
 }
 
-static void make_templates(struct bench_world *input)
+static void make_templates(struct bench_cluster *input)
 {
     const char *const *kinds = input->setting->kinds;
     while (kinds[input->kinds])
@@ -140,7 +140,7 @@ static void make_templates(struct bench_world *input)
 }
 
 /* ---- nodes and running pods ---- */
-static struct node *node_template(struct bench_world *input, const char *taint)
+static struct node *node_template(struct bench_cluster *input, const char *taint)
 {
     char text[512];
     snprintf(text, sizeof(text),
@@ -161,7 +161,7 @@ static const char *const taints[] = {
     "",
 };
 
-static void add_nodes(struct bench_world *input)
+static void add_nodes(struct bench_cluster *input)
 {
     const struct setting *setting = input->setting;
     struct node *templates[ARRAY_SIZE(taints)];
@@ -186,7 +186,7 @@ static void add_nodes(struct bench_world *input)
 }
 
 /* Evenly over the nodes, a different node for each while there are enough. */
-static void add_running(struct bench_world *input)
+static void add_running(struct bench_cluster *input)
 {
     uint32_t count = input->setting->fully_running ? input->nodes : input->nodes / 5;
     for (uint32_t i = 0; i < count; i++) {
@@ -200,7 +200,7 @@ static void add_running(struct bench_world *input)
     }
 }
 
-static void add_namespaces(struct bench_world *input)
+static void add_namespaces(struct bench_cluster *input)
 {
     static const char *const texts[] = {
         "{apiVersion: v1, kind: Namespace, metadata: {name: sched-0, labels: {kubernetes.io/metadata.name: "
@@ -215,13 +215,13 @@ static void add_namespaces(struct bench_world *input)
 }
 
 /* ---- volumes: as many claims as there are pods in a round, and a limit on each node ---- */
-static void add_object(struct bench_world *input, const char *text)
+static void add_object(struct bench_cluster *input, const char *text)
 {
     struct object object = decode_object(&input->arena, text);
     cluster_set_object(&input->cluster, object.kind, object.ptr, object.meta);
 }
 
-static void add_claims(struct bench_world *input)
+static void add_claims(struct bench_cluster *input)
 {
     char text[1024];
     for (uint32_t i = 0; i < CLAIMS; i++) {
@@ -259,9 +259,9 @@ static void claim_volume(struct arena *arena, struct pod *pod, uint32_t number)
     pod->spec.volumes.len = 1;
 }
 
-void bench_world_init(struct bench_world *input, const struct setting *setting, uint32_t nodes)
+void bench_cluster_init(struct bench_cluster *input, const struct setting *setting, uint32_t nodes)
 {
-    *input = (struct bench_world){ .setting = setting, .nodes = nodes };
+    *input = (struct bench_cluster){ .setting = setting, .nodes = nodes };
     cluster_init(&input->cluster);
     make_templates(input);
     add_namespaces(input);
@@ -271,7 +271,7 @@ void bench_world_init(struct bench_world *input, const struct setting *setting, 
         add_claims(input);
 }
 
-void bench_world_release(struct bench_world *input)
+void bench_cluster_release(struct bench_cluster *input)
 {
     cluster_release(&input->cluster);
     arena_release(&input->arena);
@@ -296,7 +296,7 @@ static void make_different(struct arena *arena, struct pod *pod, uint64_t number
     pod->meta.labels = (struct str_map){ labels, pod->meta.labels.len + 1 };
 }
 
-struct pod *bench_pod(struct bench_world *input, struct arena *arena, uint32_t number, bool different)
+struct pod *bench_pod(struct bench_cluster *input, struct arena *arena, uint32_t number, bool different)
 {
     struct pod *pod = arena_new(arena, struct pod);
     *pod = *input->templates[number % input->kinds];

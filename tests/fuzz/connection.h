@@ -19,10 +19,10 @@
 struct connection {
     struct server server;
     struct conn *conn;
-    int client; /* the other end */
+    int client; /* the client's end */
 };
 
-/* The connection awaits the head of a request in HTTP/1.1. */
+/* The connection waits for the head of an HTTP/1.1 request. */
 static inline void connection_open(struct connection *connection, struct server_limits limits,
                                    void (*on_request)(void *user, struct server_request *request), void *user)
 {
@@ -42,16 +42,16 @@ static inline void connection_open(struct connection *connection, struct server_
 
 static inline bool connection_is_over(const struct connection *connection)
 {
-    return atomic_load(&connection->server.connections) == 0; /* then the connection may be freed */
+    return atomic_load(&connection->server.connections) == 0; /* the connection may be freed by then */
 }
 
-/* False: the server does not take it any more. */
+/* False: the server has closed the connection. */
 static inline bool connection_send(struct connection *connection, struct str bytes)
 {
     return send(connection->client, bytes.ptr, bytes.len, MSG_NOSIGNAL) == (ssize_t)bytes.len;
 }
 
-/* Goes on until the server waits for more bytes, or is done with it; drain() takes what it sends. */
+/* Runs until the server waits for more bytes, or has closed the connection; drain() takes what it sends. */
 static inline void connection_run(struct connection *connection, void (*drain)(void *user, int client),
                                   void *user)
 {
@@ -67,7 +67,7 @@ static inline void connection_run(struct connection *connection, void (*drain)(v
     } while (!connection_is_over(connection) && (conn->has_turn || conn->io.events == EPOLLOUT));
 }
 
-/* Nothing may be left of it. */
+/* Nothing of the connection may be left. */
 static inline void connection_close(struct connection *connection)
 {
     struct server *server = &connection->server;

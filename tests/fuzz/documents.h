@@ -1,13 +1,13 @@
-/* documents.h: reads all documents of an input and looks at every value, as a decoder would.
+/* documents.h: reads all documents of an input and visits every value, as a decoder would.
  *
- * Holds for any input: it ends, either with no more documents or with a sentence that names a place; no
+ * Holds for any input: it ends, either with no more documents or with an error that names a place; no
  * container is deeper than the limit; strings can be read to their end; every value has a place in the text. */
 #ifndef FUZZ_DOCUMENTS_H
 #define FUZZ_DOCUMENTS_H
 
 #include "fuzz/fuzz.h"
 
-/* Finding a place reads the text, so only the first values of an input are asked for theirs. */
+/* Finding a place reads the text, so this is done only for the first values of an input. */
 enum { PLACES_MAX = 200 };
 
 struct walk {

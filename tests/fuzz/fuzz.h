@@ -1,4 +1,4 @@
-/* fuzz.h: what the fuzz targets share: an input as a stream of documents, and a check that stays on. */
+/* fuzz.h: shared by the fuzz targets: an input as a stream of documents, and a check that is never compiled out. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Unlike assert(): in every build, and a crash that the fuzzer keeps the input of. */
+/* Unlike assert(): in every build, and as a crash, so that the fuzzer keeps the input. */
 #define must(condition) \
     do { \
         if (!(condition)) { \
@@ -27,7 +27,7 @@ static inline void fuzz_stream(struct doc_stream *ret, const uint8_t *data, size
     doc_stream_init(ret, "input", text, size);
 }
 
-/* A failure says where: one printable line that begins with the name of the input. */
+/* An error is one printable line that begins with the name of the input. */
 static inline void fuzz_must_explain(const struct error *err)
 {
     must(strncmp(err->text, "input:", 6) == 0);

@@ -1,5 +1,5 @@
-/* Any text is an expression or is not; what is one has the same value and cost whenever it is evaluated, or fails with
- * a sentence, and stays within its limits. */
+/* Any text: an expression has the same value and cost in each evaluation, or fails with an error, and stays within its
+ * limits. */
 #include "fuzz/fuzz.h"
 #include "unit/cel/cases.h"
 
@@ -22,7 +22,7 @@ static void evaluate(const struct cel_program *program, const struct cel_device 
     must(ret->code == 0 || ret->code == -EINVAL || ret->code == -E2BIG);
     must((ret->code == 0) == (err.text[0] == '\0'));
     must(scratch.total_bytes < BYTES_MAX);
-    /* A list may be endless to print: only what can be looked at is compared. */
+    /* A list may be too long to print: only a prefix is compared. */
     if (ret->code == 0 && value.kind != CEL_LIST && value.kind != CEL_MAP && value.kind != CEL_OPTIONAL)
         case_show(&ret->value, &value, &scratch);
     arena_release(&scratch);

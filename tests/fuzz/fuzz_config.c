@@ -1,4 +1,4 @@
-/* Any text gives a configuration that holds what config.h promises, or a sentence that names a place. */
+/* Any text gives a configuration that satisfies the invariants of config.h, or an error that names a place. */
 #include "fuzz/fuzz.h"
 
 #include "unit/config/catalog.h"

@@ -1,4 +1,4 @@
-/* Any text, JSON or YAML: what its documents hold can be written as JSON, and reads back as the same tree. */
+/* Any text, JSON or YAML: its documents can be written as JSON and are read back as the same tree. */
 #include "codec/json_writer.h"
 #include "fuzz/documents.h"
 
@@ -47,7 +47,7 @@ static bool same(yyjson_val *a, yyjson_val *b)
     if (yyjson_is_num(a) && yyjson_is_num(b))
         return yyjson_get_num(a) == yyjson_get_num(b);
     if (yyjson_get_type(a) != yyjson_get_type(b))
-        return yyjson_is_num(a) && yyjson_is_raw(b); /* a whole number beyond 64 bits */
+        return yyjson_is_num(a) && yyjson_is_raw(b); /* an integer beyond 64 bits */
     if (yyjson_is_str(a) || yyjson_is_raw(a))
         return str_eq(text_of(a), text_of(b));
     if (yyjson_is_bool(a))

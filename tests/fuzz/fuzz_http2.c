@@ -1,6 +1,6 @@
-/* Any bytes as what a client of HTTP/2 sends after its greeting, whole or in pieces: nothing of it may leave memory
- * behind, and what comes back is frames. The first byte says how much arrives at once, and whether every deadline has
- * passed at the end of each piece. The connection is the server's own, over a pair of sockets, without its thread. */
+/* Any bytes from an HTTP/2 client after its preface, at once or in pieces: no memory may leak, and the output consists
+ * of frames. The first byte selects how much arrives at once, and whether every deadline has passed after each piece.
+ * The connection is the server's own, over a pair of sockets, without its thread. */
 #include "server/server_http2_impl.h"
 
 #include "fuzz/connection.h"
@@ -18,9 +18,9 @@ enum {
 
 struct seen {
     struct connection connection;
-    uint64_t later[LATER_MAX]; /* requests that are answered after the next piece */
+    uint64_t later[LATER_MAX]; /* requests to answer after the next piece */
     size_t later_count;
-    struct strbuf out; /* frames of the server that are not looked at yet */
+    struct strbuf out; /* unread frames of the server */
     bool begun;
     char big[BIG_BYTES];
 };
@@ -47,7 +47,7 @@ static void on_request(void *user, struct server_request *request)
     server_request_free(request);
 }
 
-/* What the client gets are frames, the settings first. */
+/* The client receives frames, SETTINGS first. */
 static void drain(void *user, int fd)
 {
     struct seen *seen = user;
@@ -89,7 +89,7 @@ static void play(struct seen *seen, struct str bytes, size_t step, bool expires)
     must(connection_send(connection, STR(GREETING)));
     connection_run(connection, drain, seen);
     for (size_t at = 0; at < bytes.len && !connection_is_over(connection); at += step) {
-        /* The other side may have ended it. */
+        /* The server may have closed the connection. */
         if (!connection_send(connection, str_slice(bytes, at, MIN(at + step, (size_t)bytes.len))))
             break;
         connection_run(connection, drain, seen);

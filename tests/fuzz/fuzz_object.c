@@ -1,5 +1,5 @@
-/* Any document: its objects decode or are refused with a place, and what came out keeps the promises of types.h: maps
- * and amounts are sorted, defaulting twice is defaulting once, totals of pods have no name twice. */
+/* Any document: its objects are decoded, or rejected with a place. Decoded objects satisfy the invariants of types.h:
+ * maps and amounts are sorted, defaulting is idempotent, totals of pods have no name twice. */
 #include "api/defaults.h"
 #include "api/fields.h"
 #include "api/pod_resources.h"
@@ -21,7 +21,7 @@ static void check_resources(const struct resource_list *list)
     }
 }
 
-/* All lists look alike. */
+/* All lists have the same layout. */
 static void check_list(const struct record_type *type, const struct str_list *list)
 {
     const char *items = (const char *)list->items;

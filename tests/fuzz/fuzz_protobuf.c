@@ -1,11 +1,11 @@
-/* Any bytes as an object, a list, a status or a watch in protobuf: they decode or are refused with a sentence. What
- * came out is the same whether strings were copied or not, and the same again after it was written and read. */
+/* Any bytes as an object, a list, a status or a watch in protobuf: they are decoded, or rejected with an error. The
+ * result is the same whether strings are copied or not, and after it is written and read again. */
 #include "api/protobuf.h"
 
 #include "fuzz/fuzz.h"
 #include "support/same.h"
 
-static void must_say(const struct error *err)
+static void must_explain(const struct error *err)
 {
     must(err->text[0] && !strchr(err->text, '\n'));
 }
@@ -39,7 +39,7 @@ static void check_object(struct str bytes, struct arena *arena)
     int r = object_decode_protobuf(bytes, STRINGS_COPIED, arena, &copied, &err);
     must(object_decode_protobuf(bytes, STRINGS_BORROWED, arena, &borrowed, NULL) == r);
     if (r < 0) {
-        must_say(&err);
+        must_explain(&err);
         must(!copied.ptr && !borrowed.ptr);
         return;
     }
@@ -49,7 +49,7 @@ static void check_object(struct str bytes, struct arena *arena)
         check_again(&copied, arena);
 }
 
-/* Without its envelope, so that a change need not guess a length outside as well; the first byte is the kind. */
+/* Without an envelope, so that a mutation need not fix the outer length as well; the first byte is the kind. */
 static void check_raw(struct str bytes, struct arena *arena)
 {
     if (!bytes.len)
@@ -77,17 +77,17 @@ static void check_list(struct str bytes, struct arena *arena)
     uint32_t items = 0;
     int r = object_list_protobuf_init(&list, bytes, &err);
     if (r < 0)
-        must_say(&err);
+        must_explain(&err);
     while ((r = object_list_protobuf_next(&list, STRINGS_COPIED, arena, &object, &err)) != 0) {
         must(r == 1 || r < 0);
         if (r < 0)
-            must_say(&err);
+            must_explain(&err);
         items++;
     }
     must(items == list.len);
 }
 
-/* The first byte says how much arrives at once. */
+/* The first byte selects how much arrives at once. */
 static void check_watch(struct str bytes, struct arena *arena)
 {
     struct protobuf_frames frames = { .bytes_max = 4096 };
@@ -102,12 +102,12 @@ static void check_watch(struct str bytes, struct arena *arena)
             struct watch_event event;
             must(frame.len <= frames.bytes_max);
             if (watch_event_decode_protobuf(frame, STRINGS_COPIED, arena, &event, &err) < 0)
-                must_say(&err);
+                must_explain(&err);
             else
                 must(event.type < WATCH_TYPE_COUNT);
         }
         if (r < 0) {
-            must_say(&err);
+            must_explain(&err);
             break;
         }
         must(frames.buf.len - frames.at < 4 + frames.bytes_max);
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_list(bytes, &arena);
     check_watch(bytes, &arena);
     if (status_decode_protobuf(bytes, STRINGS_BORROWED, &arena, &status, &err) < 0)
-        must_say(&err);
+        must_explain(&err);
     /* Memory is bounded by the input: strings, arrays, and what a list and a watch repeat of them. */
     must(arena.total_bytes <= (16 << 20) + 512 * size);
     arena_release(&arena);

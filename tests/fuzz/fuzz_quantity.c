@@ -1,4 +1,4 @@
-/* Any text is a quantity or is not; what is one obeys the arithmetic of quantities. */
+/* Any text: a valid quantity satisfies the arithmetic of quantities. */
 #include "fuzz/fuzz.h"
 
 #include "api/quantity.h"

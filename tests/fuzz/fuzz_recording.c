@@ -1,6 +1,5 @@
-/* Any bytes as a recording: read to its end and decided again, with a sentence where that cannot be. The first byte
- * says how much of it is left to the input: 0 the whole file, 1 what is in its one block, 2 the entries behind a head
- * that is in order. */
+/* Any bytes as a recording: it is read to its end and replayed, or gives an error. The first byte selects which part is
+ * the input: 0 the complete file, 1 the contents of its only block, 2 the entries after a valid header. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,7 +50,7 @@ static void make_file(struct strbuf *out, int how, struct str bytes)
     strbuf_release(&payload);
 }
 
-/* One file in memory, by a name that ends as it should. */
+/* A file in memory, with the right suffix. */
 static const char *the_file(void)
 {
     static char path[128];
@@ -72,7 +71,7 @@ static void clean_up(void)
     rmdir(dir);
 }
 
-static void must_say(const struct error *err)
+static void must_explain(const struct error *err)
 {
     must(err->text[0] && !strchr(err->text, '\n'));
 }
@@ -98,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct replay_options options = { .path = the_file(), .until_ns = INT64_MAX, .from_ns = INT64_MIN };
     int r = replay_run(replay, &options, &err);
     if (r < 0)
-        must_say(&err);
+        must_explain(&err);
     must(replay->recording.bytes <= file.len);
     must(replay->decisions <= replay->recording.entries);
     replay_release(replay);

@@ -1,11 +1,11 @@
-/* Selectors of a pod's affinity, matched with its own labels: whatever they say, opposites stay opposites.
+/* Selectors of a pod's affinity, matched with its own labels: opposite operators have opposite results.
  *
  * The input is a pod; its label selectors and node selectors are checked and matched as the plugins would. */
 #include "api/labels.h"
 #include "api/object.h"
 #include "fuzz/fuzz.h"
 
-/* In and NotIn, Exists and DoesNotExist split all label sets between them. */
+/* In and NotIn, Exists and DoesNotExist partition all label sets. */
 static void check_opposites(const struct selector_requirement *req, const struct str_map *labels)
 {
     static const enum selector_op opposite[] = { [OP_IN] = OP_NOT_IN, [OP_EXISTS] = OP_DOES_NOT_EXIST };

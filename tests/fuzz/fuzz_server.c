@@ -1,11 +1,11 @@
-/* Any bytes as what a client sends to the HTTP server, whole or in pieces: requests come out or refusals do, the same
- * requests however the bytes were cut, and every answer is one. The first byte says how much arrives at once. The
+/* Any bytes from a client of the HTTP server, at once or in pieces: they give requests or errors, the same requests
+ * however the bytes are split, and every response is well formed. The first byte selects how much arrives at once. The
  * connection is the server's own, over a pair of sockets, without its thread. */
 #include "fuzz/connection.h"
 
 enum { HEADER_BYTES_MAX = 2048, BODY_BYTES_MAX = 1024 };
 
-/* What was seen, for comparison. */
+/* The requests, for comparison. */
 struct seen {
     uint64_t hash;
     size_t requests;
@@ -42,7 +42,7 @@ static void on_request(void *user, struct server_request *request)
     server_request_free(request);
 }
 
-/* What the client gets begins as an answer does. */
+/* The client receives responses. */
 static void drain(void *user, int fd)
 {
     struct seen *seen = user;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > 16384)
         return 0;
     struct str bytes = { (const char *)data + 1, (uint32_t)(size - 1) };
-    struct seen whole = feed(bytes, MAX(bytes.len, 1)), pieces = feed(bytes, 1 + data[0]);
-    must(whole.requests == pieces.requests && whole.hash == pieces.hash);
+    struct seen at_once = feed(bytes, MAX(bytes.len, 1)), pieces = feed(bytes, 1 + data[0]);
+    must(at_once.requests == pieces.requests && at_once.hash == pieces.hash);
     return 0;
 }

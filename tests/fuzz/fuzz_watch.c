@@ -1,11 +1,11 @@
-/* Any bytes as the answer to a list or a watch, whole or in pieces: objects come out or sentences do, the same ones
- * however it was cut. The first byte is the kind that was asked for, the second how much arrives at once. */
+/* Any bytes as the response to a list or a watch, at once or in pieces: they give objects or errors, the same ones
+ * however the bytes are split. The first byte is the requested kind, the second selects how much arrives at once. */
 #include "sync/watch_decode.h"
 #include "sync/watched.h"
 
 #include "fuzz/fuzz.h"
 
-/* What was seen, for comparison. */
+/* The objects and errors, for comparison. */
 struct seen {
     uint64_t hash;
     int end; /* how the stream ended */
@@ -16,12 +16,12 @@ static void see(struct seen *seen, struct str text)
     seen->hash = hash_bytes(text.ptr, text.len, seen->hash + 1);
 }
 
-static void must_say(const struct error *err)
+static void must_explain(const struct error *err)
 {
     must(err->text[0] && !strchr(err->text, '\n'));
 }
 
-/* An object of the kind, in one piece of memory; it is freed. */
+/* Checks that an object is of the kind and in one allocation, and frees it. */
 static void check_live(struct seen *seen, struct live_object *live, enum api_kind kind, size_t size)
 {
     must(live->object.kind == kind && live->object.meta == live->object.ptr);
@@ -49,11 +49,11 @@ static struct seen watch_in_pieces(struct str bytes, enum api_kind kind, size_t 
             if (event.object)
                 check_live(&seen, event.object, kind, bytes.len);
             else if (event.type < WATCH_BOOKMARK)
-                must_say(&err);
+                must_explain(&err);
             err.text[0] = '\0';
         }
         if (seen.end < 0)
-            must_say(&err);
+            must_explain(&err);
     }
     watch_decoder_release(&watch);
     arena_release(&scratch);
@@ -72,14 +72,14 @@ static void check_page(struct str bytes, enum api_kind kind)
     int r = list_page_init(&page, kind, &body, &err);
     must(!body.text);
     if (r < 0)
-        must_say(&err);
+        must_explain(&err);
     else
         must(page.resource_version.len);
     while (r == 0 && (r = list_page_next(&page, &scratch, &live, &err)) != 0) {
         if (r > 0)
             check_live(&seen, live, kind, bytes.len);
         else
-            must_say(&err);
+            must_explain(&err);
         r = 0;
     }
     list_page_release(&page);
@@ -92,9 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct str bytes = { (const char *)data + 2, (uint32_t)(size - 2) };
     enum api_kind kind = watched_kinds[data[0] % watched_kind_count].kind;
-    struct seen whole = watch_in_pieces(bytes, kind, MAX(bytes.len, 1));
+    struct seen at_once = watch_in_pieces(bytes, kind, MAX(bytes.len, 1));
     struct seen pieces = watch_in_pieces(bytes, kind, 1 + data[1]);
-    must(whole.hash == pieces.hash && whole.end == pieces.end);
+    must(at_once.hash == pieces.hash && at_once.end == pieces.end);
     check_page(bytes, kind);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Any text that reads as YAML gives documents, and these give objects, or a sentence. */
+/* Any text as YAML gives documents and objects, or an error. */
 #include "fuzz/documents.h"
 #include "fuzz/objects.h"
 

@@ -1,6 +1,6 @@
-/* replay.c: runs a fuzz target over every file of the folders given, without a fuzzer.
+/* replay.c: runs a fuzz target over every file of the given directories, without a fuzzer.
  *
- * A folder without any file fails: a corpus that got lost must not look like a pass. */
+ * An empty directory fails: a missing corpus must not look like a pass. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int replay_file(const char *path)
     for (size_t got; (got = fread(block, 1, sizeof(block), file)) > 0;)
         strbuf_add(&text, block, got);
     fclose(file);
-    /* An exact copy, so that a sanitizer sees a read behind the end. */
+    /* An exact copy, so that a sanitizer detects a read past the end. */
     uint8_t *exact = xmalloc(text.len);
     if (text.len)
         memcpy(exact, text.text, text.len);

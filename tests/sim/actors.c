@@ -1,4 +1,4 @@
-/* actors.c: a table of things that happen to a cluster, and the controllers that tidy up behind them. */
+/* actors.c: a table of random changes to a cluster. */
 #include "actors.h"
 
 #include "check.h"
@@ -14,7 +14,7 @@ enum {
 };
 
 /* ---- choosing ---- */
-/* Any object of the kind, or NULL. */
+/* A random object of the kind, or NULL. */
 static struct stored *any(struct sim *sim, enum sim_kind kind)
 {
     const struct kind_store *store = &sim->store.kinds[kind];
@@ -25,7 +25,7 @@ static struct stored *any(struct sim *sim, enum sim_kind kind)
     return NULL;
 }
 
-/* Any pod that fulfils a condition, or NULL. */
+/* A random pod for which the predicate holds, or NULL. */
 static struct stored *any_pod(struct sim *sim, bool (*wanted)(const struct pod_facts *facts))
 {
     const struct kind_store *store = &sim->store.kinds[SIM_PODS];
@@ -76,7 +76,7 @@ static void remove_node(struct sim *sim)
         store_remove(&sim->store, SIM_NODES, node);
 }
 
-/* Another machine gets the name at once. */
+/* Another machine with the same name joins at once. */
 static void replace_node(struct sim *sim)
 {
     struct stored *node = any(sim, SIM_NODES);
@@ -133,9 +133,9 @@ void actors_random_pod(struct sim *sim, struct pod_facts *ret)
     const struct knobs *knobs = &sim->knobs;
     *ret =
         (struct pod_facts){ .zone = NONE, .claim = NONE, .node = NONE, .nominated = NONE, .generation = 1 };
-    ret->asks[AMOUNT_CPU] = 100 * (int64_t)roll(sim, 16);
-    ret->asks[AMOUNT_MEMORY] = (int64_t)roll(sim, 3) << 30;
-    ret->asks[AMOUNT_GPU] = chance(sim, 100);
+    ret->requests[AMOUNT_CPU] = 100 * (int64_t)roll(sim, 16);
+    ret->requests[AMOUNT_MEMORY] = (int64_t)roll(sim, 3) << 30;
+    ret->requests[AMOUNT_GPU] = chance(sim, 100);
     ret->app = (int)roll(sim, APPS);
     ret->repels = knobs->terms_used && chance(sim, 200);
     ret->finalizer = chance(sim, 50);
@@ -148,8 +148,8 @@ void actors_random_pod(struct sim *sim, struct pod_facts *ret)
     ret->gated = knobs->gates_used && chance(sim, 150);
     if (knobs->ports_used && chance(sim, 200))
         ret->host_port = 8000 + (int)roll(sim, 2);
-    /* A pod that never preempts keeps its nomination for ever, as with the reference, if a scheduler dies while it
-     * waits for its volume: nobody else may then have the room. */
+    /* A pod that never preempts keeps its nomination forever, as in kube-scheduler, if a scheduler ends while it
+     * waits for its volume: no other pod can then use the resources. */
     if (knobs->claims_used && !ret->never_preempts && chance(sim, 300))
         ret->claim = (int)roll(sim, knobs->claims);
 }
@@ -164,8 +164,8 @@ struct stored *actors_create_pod(struct sim *sim, uint32_t number, const struct 
     sim_trace(sim,
               "pod p%u: priority %d, cpu %lldm, memory %lldGi, gpu %lld, port %d, zone %d, claim %d, app "
               "%d%s%s%s%s",
-              number, facts->priority, (long long)facts->asks[AMOUNT_CPU],
-              (long long)facts->asks[AMOUNT_MEMORY] >> 30, (long long)facts->asks[AMOUNT_GPU],
+              number, facts->priority, (long long)facts->requests[AMOUNT_CPU],
+              (long long)facts->requests[AMOUNT_MEMORY] >> 30, (long long)facts->requests[AMOUNT_GPU],
               facts->host_port, facts->zone, facts->claim, facts->app, facts->repels ? ", repels" : "",
               facts->gated ? ", gated" : "", facts->foreign ? ", foreign" : "",
               facts->never_preempts ? ", never preempts" : "");
@@ -181,7 +181,7 @@ static void create_pod(struct sim *sim)
         actors_create_pod(sim, (uint32_t)number, &facts);
 }
 
-/* As a controller does: many of the same. */
+/* Many equal pods, as a controller creates them. */
 static void create_several(struct sim *sim)
 {
     struct pod_facts facts;
@@ -208,7 +208,7 @@ static void delete_pod_now(struct sim *sim)
         server_delete_pod(sim, pod, true);
 }
 
-/* As a StatefulSet does: the same name again, at once. */
+/* The same name again at once, as a StatefulSet does. */
 static void recreate_pod(struct sim *sim)
 {
     struct stored *pod = any(sim, SIM_PODS);
@@ -239,7 +239,7 @@ static void relabel_pod(struct sim *sim)
     struct stored *pod = any(sim, SIM_PODS);
     if (!pod || pod->facts.pod.finished)
         return;
-    /* The term of one that repels would no longer be about its own label. */
+    /* The term of a pod with anti-affinity would no longer match its own label. */
     if (sim->knobs.labels_change && !pod->facts.pod.repels)
         pod->facts.pod.app = (int)roll(sim, APPS);
     store_commit(&sim->store, SIM_PODS, pod);
@@ -273,7 +273,7 @@ static void bind_from_outside(struct sim *sim)
         server_assign(sim, pod, (int)node->facts.number, false);
 }
 
-static void take_room(struct sim *sim)
+static void use_capacity(struct sim *sim)
 {
     struct pod_facts facts;
     struct stored *node = any(sim, SIM_NODES);
@@ -305,8 +305,8 @@ static void change_budget(struct sim *sim)
     store_commit(&sim->store, SIM_BUDGETS, budget);
 }
 
-/* The live scheduler's clock does not do that. Within bounds it must do no harm: whoever waits until a time waits
- * longer, or not long enough. */
+/* The live scheduler's clock does not jump. A bounded jump must be harmless: a wait until a time becomes
+ * longer or shorter. */
 static void jump_clock(struct sim *sim)
 {
     if (!sim->knobs.clock_jumps)
@@ -316,13 +316,13 @@ static void jump_clock(struct sim *sim)
     sim_trace(sim, "the clock jumps: %lld s off", (long long)(sim->clock_offset_ns / SIM_S));
 }
 
-/* The next leader begins when nothing of the last one can be under way any more. */
+/* The next leader starts when no request of the last one can be in flight. */
 static void take_over(struct sim *sim, void *what)
 {
     (void)what;
     if (sim->core.alive)
         return;
-    if (sim->requests_under_way)
+    if (sim->requests_in_flight)
         sim_plan(sim, SIM_S, take_over, NULL, NULL);
     else
         core_start(sim);
@@ -349,7 +349,7 @@ static void refuse_bindings(struct sim *sim)
     if (!sim->knobs.refusals)
         return;
     sim->no_binding_until_ns = sim->now_ns + SIM_S * (1 + roll(sim, 30));
-    sim_trace(sim, "nobody may bind");
+    sim_trace(sim, "bindings are forbidden");
 }
 
 static void break_watch(struct sim *sim)
@@ -372,7 +372,7 @@ static const struct {
     { 6, "relabel a pod", relabel_pod },
     { 8, "open a gate", open_gate },
     { 3, "bind from outside", bind_from_outside },
-    { 3, "take room", take_room },
+    { 3, "use capacity", use_capacity },
     { 4, "add a node", add_node },
     { 2, "remove a node", remove_node },
     { 3, "replace a node", replace_node },
@@ -390,10 +390,10 @@ static const struct {
     { 3, "change the configuration", reload_change },
 };
 
-/* ---- the storm and the calm ---- */
+/* ---- the storm phase and the calm phase ---- */
 static void act(struct sim *sim, void *what)
 {
-    uint64_t mask = (uint64_t)(uintptr_t)what; /* of the actions that this seed has */
+    uint64_t mask = (uint64_t)(uintptr_t)what; /* of the actions that this seed uses */
     uint32_t sum = 0, at;
     if (!sim->storm)
         return;

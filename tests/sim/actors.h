@@ -1,12 +1,12 @@
-/* actors.h: everybody else: users, controllers, kubelets, another scheduler, an operator with a heavy hand. */
+/* actors.h: users, controllers, kubelets, another scheduler and an operator. */
 #ifndef SIM_ACTORS_H
 #define SIM_ACTORS_H
 
 #include "sim.h"
 
-/* The cluster as it is at the beginning. */
+/* Creates the initial cluster. */
 void actors_begin(struct sim *sim);
-/* No more trouble: what is under way ends. */
+/* Ends all faults; requests in flight complete. */
 void actors_calm(struct sim *sim);
 void actors_delete_everything(struct sim *sim);
 

@@ -1,7 +1,7 @@
 /* check.c: the rules; see check.h.
  *
- * Three views are compared: the store (what is), what the core was told (what the engine can know), and what the engine
- * has promised by its own decisions (intents). */
+ * Three views are compared: the store (the true state), what the core received (what the engine can know), and what the
+ * engine has decided itself (intents). */
 #include "check.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "fit.h"
 #include "render.h"
 
-/* What the core was told about a pod of that number and uid; NULL: nothing, or that it is gone. */
+/* The pod with this number and uid as the core knows it; NULL: unknown or deleted. */
 static const struct pod_facts *known_pod(const struct sim *sim, uint32_t number, uint64_t uid)
 {
     const struct version *known = sim->core.known[SIM_PODS][number];
@@ -36,11 +36,11 @@ static void check_event(struct sim *sim, const struct effect *effect)
 {
     if (effect->ticket || !effect->event.reason.len || !effect->event.note.len ||
         effect->event.note.len > 1024 || !effect->uid.len)
-        sim_fail(sim, "an event that nobody can use: " STR_FMT ": " STR_FMT, STR_ARG(effect->event.reason),
+        sim_fail(sim, "an invalid event: " STR_FMT ": " STR_FMT, STR_ARG(effect->event.reason),
                  STR_ARG(effect->event.note));
 }
 
-/* However it is answered, nobody may be asked the same again and again without a rest. */
+/* Whatever the answers, a request must not be repeated without a backoff. */
 static void check_pace(struct sim *sim, const struct effect *effect)
 {
     enum { WINDOW_S = 10, COUNT_MAX = 60 };
@@ -90,7 +90,7 @@ void check_effect(struct sim *sim, const struct effect *effect)
         return;
     }
     if (!effect->ticket)
-        sim_fail(sim, "nobody waits for the answer to: %s", effect_kind_names[effect->kind]);
+        sim_fail(sim, "no ticket for the answer to: %s", effect_kind_names[effect->kind]);
     if (about_pod[effect->kind] && !known_pod(sim, (uint32_t)number_of(effect->name), uid_of(effect->uid)))
         sim_fail(sim, "%s " STR_FMT ", which is known to be gone", effect_kind_names[effect->kind],
                  STR_ARG(effect->name));
@@ -99,7 +99,7 @@ void check_effect(struct sim *sim, const struct effect *effect)
     if (effect->kind == EFFECT_DELETE_POD && sim->deciding)
         *vec_push(&sim->early_deletions) = uid_of(effect->uid);
     else if (effect->kind == EFFECT_DELETE_POD && !is_victim(sim, uid_of(effect->uid)))
-        sim_fail(sim, "pod " STR_FMT " is deleted, and is nobody's victim", STR_ARG(effect->name));
+        sim_fail(sim, "pod " STR_FMT " is deleted, and is no pod's victim", STR_ARG(effect->name));
 }
 
 void check_answer(struct sim *sim, const struct effect *effect, const struct answer *answer)
@@ -113,7 +113,7 @@ void check_answer(struct sim *sim, const struct effect *effect, const struct ans
 }
 
 /* ---- decisions ---- */
-/* Everything that the engine must count as occupying a node. */
+/* All pods that the engine must count on a node. */
 static void gather_known(const struct sim *sim, placed_vec *ret)
 {
     uint32_t len = sim->store.kinds[SIM_PODS].len;
@@ -168,7 +168,7 @@ static void check_victims(struct sim *sim, const struct decision *decision)
     vec_clear(&sim->early_deletions);
 }
 
-static void note_word(struct sim *sim, const struct pod *pod, struct str message)
+static void note_message(struct sim *sim, const struct pod *pod, struct str message)
 {
     struct last_word *word = &sim->words[number_of(pod->meta.name)];
     word->uid = uid_of(pod->meta.uid);
@@ -181,14 +181,14 @@ void check_decision(struct sim *sim, const struct decision *decision)
     if (decision->is_deleted)
         return;
     if (decision->row == ROW_NONE)
-        note_word(sim, decision->pod->api, decision->message);
+        note_message(sim, decision->pod->api, decision->message);
     if (decision->row != ROW_NONE && decision->pod->row != ROW_NONE)
         check_placement(sim, decision->pod, number_of(cluster_node_name(&sim->core.cluster, decision->row)));
     check_victims(sim, decision);
     if (sim->early.uid)
         sim_fail(sim, "a pod is bound to n%d, which was not decided", sim->early.node);
     if (decision->row == ROW_NONE && !decision->message.len)
-        sim_fail(sim, "a pod waits and nobody says why");
+        sim_fail(sim, "a pod waits without a reason");
 }
 
 void check_notice(struct sim *sim, const struct notice *notice)
@@ -199,9 +199,9 @@ void check_notice(struct sim *sim, const struct notice *notice)
         sim_trace(sim, "failed: " STR_FMT ": " STR_FMT, STR_ARG(notice->pod->meta.name),
                   STR_ARG(notice->message));
         intent_drop(sim, uid);
-        note_word(sim, notice->pod, notice->message);
+        note_message(sim, notice->pod, notice->message);
     } else if (pod && pod->facts.uid == uid && pod->facts.pod.node != number_of(notice->node)) {
-        sim_fail(sim, "pod p%u is said to be bound to " STR_FMT ", and is not", pod->facts.number,
+        sim_fail(sim, "pod p%u is reported as bound to " STR_FMT ", and is not", pod->facts.number,
                  STR_ARG(notice->node));
     }
 }
@@ -215,8 +215,8 @@ void check_node(struct sim *sim, const struct stored *node)
     most[AMOUNTS] = MAX(most[AMOUNTS], node->facts.node.pods_max);
 }
 
-/* What others did to the node, and how it was made smaller, is not our fault: only pods that we bound count, against
- * the most that the node ever had. */
+/* Pods of other schedulers and shrunken nodes are not errors: only pods that this engine bound count, against the
+ * largest capacity that the node ever had. */
 void check_bound(struct sim *sim, const struct stored *bound)
 {
     int node = bound->facts.pod.node;
@@ -229,19 +229,19 @@ void check_bound(struct sim *sim, const struct stored *bound)
             continue;
         used[AMOUNTS]++;
         for (int a = 0; a < AMOUNTS; a++)
-            used[a] += facts->asks[a];
+            used[a] += facts->requests[a];
         if (pod != bound && facts->host_port && facts->host_port == bound->facts.pod.host_port)
             sim_fail(sim, "pods p%u and p%u have the same port on n%d", pod->facts.number,
                      bound->facts.number, node);
     }
     for (int a = 0; a <= AMOUNTS; a++)
-        if (used[a] > sim->node_most[node][a] && (a == AMOUNTS || bound->facts.pod.asks[a]))
+        if (used[a] > sim->node_most[node][a] && (a == AMOUNTS || bound->facts.pod.requests[a]))
             sim_fail(sim, "pod p%u overcommits n%d: %lld of %lld", bound->facts.number, node,
                      (long long)used[a], (long long)sim->node_most[node][a]);
 }
 
-/* ---- what the core was told ---- */
-void check_told(struct sim *sim, enum sim_kind kind, uint32_t number)
+/* ---- the core's knowledge ---- */
+void check_known(struct sim *sim, enum sim_kind kind, uint32_t number)
 {
     if (kind != SIM_PODS)
         return;
@@ -254,14 +254,14 @@ void check_told(struct sim *sim, enum sim_kind kind, uint32_t number)
     }
 }
 
-void check_new_life(struct sim *sim)
+void check_restart(struct sim *sim)
 {
     vec_clear(&sim->intents);
     vec_clear(&sim->victims);
     sim->unanswered = 0;
 }
 
-/* ---- in the end ---- */
+/* ---- final checks ---- */
 static void gather_stored(const struct sim *sim, placed_vec *ret)
 {
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
@@ -286,7 +286,7 @@ static const char *place_of(const struct sim *sim, uint32_t number)
     return info ? queue_place_names[entry ? entry->place : QUEUE_NOWHERE] : "unknown";
 }
 
-/* Who is on a node, for whoever looks into a failure. */
+/* Prints the pods of a node, to analyze a failure. */
 static void trace_node(const struct sim *sim, uint32_t number)
 {
     char name[16];
@@ -325,7 +325,7 @@ static void check_waiting(struct sim *sim, const struct stored *pod, const place
     }
 }
 
-void check_nobody_waits_in_vain(struct sim *sim)
+void check_no_fitting_pod_waits(struct sim *sim)
 {
     const struct kind_store *pods = &sim->store.kinds[SIM_PODS];
     placed_vec placed = { 0 };
@@ -342,20 +342,20 @@ static void check_condition(struct sim *sim, const struct stored *pod)
     if (waits(pod) && !facts->gated &&
         (facts->scheduled != SCHEDULED_FALSE || !pod->message.len ||
          !str_is(strbuf_slice(&pod->reason), "Unschedulable")))
-        sim_fail(sim, "pod p%u waits, and its condition does not say so: " STR_FMT " " STR_FMT,
+        sim_fail(sim, "pod p%u waits, and its condition does not show it: " STR_FMT " " STR_FMT,
                  pod->facts.number, STR_ARG(strbuf_slice(&pod->reason)),
                  STR_ARG(strbuf_slice(&pod->message)));
     const struct last_word *word = &sim->words[pod->facts.number];
     if (waits(pod) && !facts->gated && word->uid == pod->facts.uid &&
         !str_eq(strbuf_slice(&word->message), strbuf_slice(&pod->message)))
-        sim_fail(sim, "pod p%u waits because of \"" STR_FMT "\", and its condition says \"" STR_FMT "\"",
+        sim_fail(sim, "pod p%u waits because of \"" STR_FMT "\", and its condition has \"" STR_FMT "\"",
                  pod->facts.number, STR_ARG(strbuf_slice(&word->message)),
                  STR_ARG(strbuf_slice(&pod->message)));
     if (pod->exists && facts->bound_by_us && facts->scheduled != SCHEDULED_TRUE)
-        sim_fail(sim, "pod p%u is bound, and its condition does not say so", pod->facts.number);
+        sim_fail(sim, "pod p%u is bound, and its condition does not show it", pod->facts.number);
 }
 
-/* Nothing is under way, by the engine's own account. */
+/* No work is pending in the engine. */
 static void check_idle(struct sim *sim)
 {
     const struct engine *engine = &sim->core.engine;
@@ -393,7 +393,7 @@ void check_calm(struct sim *sim)
         sim_fail(sim, "no scheduler is there");
         return;
     }
-    check_nobody_waits_in_vain(sim);
+    check_no_fitting_pod_waits(sim);
     check_conditions(sim);
     check_idle(sim);
 }

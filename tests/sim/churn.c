@@ -1,10 +1,10 @@
-/* churn.c: a day of comings and goings in a minute: pods are created, bound and deleted by the hundred thousand, and in
- * the end as much memory is in use as at the beginning.
+/* churn.c: a day of churn in a minute: hundreds of thousands of pods are created, bound and deleted, and at the end as
+ * much memory is in use as at the beginning.
  *
  *     churn [--pods COUNT] [--faults PER_MILLE]
  *
- * The same cluster as in sim.c, with a steady population: whoever leaves is followed by another one. Memory is measured
- * with the cluster empty: after the first quarter of all pods, when tables have found their size, and at the end. */
+ * The same cluster as in sim.c, with a constant population: each deleted pod is replaced. Memory is measured
+ * with the cluster empty: after the first quarter of all pods, when tables have reached their size, and at the end. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 enum {
     NODES = 50,
     POPULATION = 600,
-    BATCH = 20, /* of the population are replaced */
+    BATCH = 20, /* pods of the population are replaced */
     WAVE_MS = 40,
     RARE = 100, /* of 1000 */
     GROWTH_PERCENT_MAX = 5,
@@ -28,7 +28,7 @@ enum {
 struct churn {
     struct sim sim;
     uint64_t created, wanted;
-    uint32_t next; /* number of the pod that leaves next */
+    uint32_t next; /* number of the pod to be deleted next */
 };
 
 /* ---- the cluster ---- */
@@ -52,7 +52,7 @@ static void replace_pod(struct churn *churn)
     actors_random_pod(sim, &facts);
     facts.finalizer = false;
     if (!chance(sim, RARE))
-        facts.host_port = facts.repels = 0; /* most fit somewhere */
+        facts.host_port = facts.repels = 0; /* most pods fit */
     actors_create_pod(sim, churn->next, &facts);
     churn->next = (churn->next + 1) % POPULATION;
     churn->created++;
@@ -75,13 +75,13 @@ static size_t heap_bytes(void)
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
-/* So many more pods come; then all of them go, and what is still in use is measured. */
+/* Creates `pods` more pods, deletes all of them, and measures the memory in use. */
 static size_t run(struct churn *churn, uint64_t pods)
 {
     struct sim *sim = &churn->sim;
     churn->wanted += pods;
     sim->storm = true;
-    for (uint32_t i = 0; i < POPULATION; i++) /* all at once: tables find their size */
+    for (uint32_t i = 0; i < POPULATION; i++) /* all at once: tables reach their size */
         replace_pod(churn);
     wave(sim, churn);
     while (churn->created < churn->wanted && !sim->failed)
@@ -106,9 +106,9 @@ static int compare(const struct churn *churn, size_t before, size_t after)
     printf("in use with the cluster empty: %zu bytes after the beginning, %zu at the end (%+.2f %%)\n",
            before, after, before ? 100.0 * ((double)after - (double)before) / (double)before : 0);
     if (!before)
-        printf("(a sanitizer's heap does not tell)\n");
+        printf("(not measured with a sanitizer)\n");
     if (churn->sim.bound < churn->created / 2)
-        printf("too few pods were bound to say anything\n");
+        printf("too few pods were bound for a result\n");
     else if (after > allowed)
         printf("memory grows\n");
     else

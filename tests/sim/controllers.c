@@ -1,22 +1,23 @@
-/* controllers.c: each looks at everything from time to time and does a little, in no hurry during the storm. */
+/* controllers.c: each controller checks all objects from time to time and does a part of the work, slowly in the
+ * storm. */
 #include "controllers.h"
 
 #include "watch.h"
 
 enum { LOOK_MS_STORM = 700, LOOK_MS_CALM = 3000, HASTE_STORM = 350, FAILS_STORM = 150 /* of 1000 */ };
 
-/* Is it done this time? */
-static bool in_the_mood(struct sim *sim)
+/* Whether the controller acts this time. */
+static bool acts_now(struct sim *sim)
 {
     return !sim->storm || chance(sim, HASTE_STORM);
 }
 
-/* ---- kubelets, and who deletes pods of nodes that are gone ---- */
+/* ---- kubelets, and the garbage collector of pods ---- */
 static void look_at_pod(struct sim *sim, struct stored *pod)
 {
     struct pod_facts *facts = &pod->facts.pod;
     bool lost = facts->node != NONE && !store_at(&sim->store, SIM_NODES, facts->node);
-    if ((!facts->terminating && !lost && (facts->running || facts->node == NONE)) || !in_the_mood(sim))
+    if ((!facts->terminating && !lost && (facts->running || facts->node == NONE)) || !acts_now(sim))
         return;
     if ((facts->terminating || lost) && facts->finalizer) {
         facts->finalizer = false;
@@ -81,7 +82,7 @@ static void make_volume(struct sim *sim, struct stored *claim, int zone)
     store_commit(&sim->store, SIM_CLAIMS, claim);
 }
 
-/* A volume for the node that was chosen; or none, and then the choice is taken back. */
+/* Provisions a volume for the selected node; or fails, and clears the selected node. */
 static void provision(struct sim *sim, struct stored *claim)
 {
     const struct stored *node = store_at(&sim->store, SIM_NODES, claim->facts.claim.selected_node);
@@ -96,7 +97,7 @@ static void provision(struct sim *sim, struct stored *claim)
 static void look_at_claim(struct sim *sim, struct stored *claim)
 {
     struct claim_facts *facts = &claim->facts.claim;
-    if (facts->volume != NONE || !in_the_mood(sim))
+    if (facts->volume != NONE || !acts_now(sim))
         return;
     if (facts->class == CLASS_IMMEDIATE) {
         make_volume(sim, claim, (int)roll(sim, ZONES));
@@ -112,7 +113,7 @@ static void look_at_claim(struct sim *sim, struct stored *claim)
     }
 }
 
-/* A volume whose claim is gone, or has another one. */
+/* Releases a volume whose claim is gone or has another volume. */
 static void look_at_volume(struct sim *sim, struct stored *volume)
 {
     struct volume_facts *facts = &volume->facts.volume;
@@ -121,7 +122,7 @@ static void look_at_volume(struct sim *sim, struct stored *volume)
     const struct stored *claim = store_at(&sim->store, SIM_CLAIMS, facts->claim);
     bool held = claim && claim->facts.uid == facts->claim_uid &&
                 (claim->facts.claim.volume == NONE || claim->facts.claim.volume == (int)volume->facts.number);
-    if (held || !in_the_mood(sim))
+    if (held || !acts_now(sim))
         return;
     if (facts->class != CLASS_FOUND) {
         store_remove(&sim->store, SIM_VOLUMES, volume);

@@ -11,7 +11,7 @@
 
 enum { PUMPS_IN_PLACE_MAX = 1000, STEPS_MAX = 10000 };
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 static void on_notice(void *context, const struct notice *notice)
 {
     check_notice(context, notice);
@@ -20,9 +20,9 @@ static void on_notice(void *context, const struct notice *notice)
 void core_start(struct sim *sim)
 {
     struct core *core = &sim->core;
-    uint64_t life = core->life + 1;
+    uint64_t incarnation = core->incarnation + 1;
     struct error err;
-    *core = (struct core){ .alive = true, .life = life };
+    *core = (struct core){ .alive = true, .incarnation = incarnation };
     cluster_init(&core->cluster);
     const struct engine_setup setup = reload_setup(sim);
     const struct engine_options options = {
@@ -46,8 +46,8 @@ void core_start(struct sim *sim)
         watch_start(sim, kind);
     }
     sim->lives++;
-    check_new_life(sim);
-    sim_trace(sim, "a scheduler starts (%llu)", (unsigned long long)life);
+    check_restart(sim);
+    sim_trace(sim, "a scheduler starts (%llu)", (unsigned long long)incarnation);
 }
 
 void core_stop(struct sim *sim)
@@ -55,7 +55,7 @@ void core_stop(struct sim *sim)
     struct core *core = &sim->core;
     if (!core->alive)
         return;
-    sim_trace(sim, "the scheduler dies");
+    sim_trace(sim, "the scheduler ends");
     engine_release(&core->engine);
     mirror_release(&core->mirror);
     cluster_release(&core->cluster);
@@ -68,7 +68,7 @@ void core_stop(struct sim *sim)
             version_unref(watch->list.items[i]);
         vec_release(&watch->list);
     }
-    *core = (struct core){ .life = core->life };
+    *core = (struct core){ .incarnation = core->incarnation };
 }
 
 /* ---- objects ---- */
@@ -82,13 +82,13 @@ static void post(struct sim *sim, enum inbox_message_kind kind, enum sim_kind ob
     inbox_message_free(message);
 }
 
-/* What the core should know after that, by the rules of a watch. */
+/* What the core should know afterwards, by the rules of a watch. */
 static void know(struct sim *sim, enum sim_kind kind, uint32_t number, struct version *version)
 {
     struct version **known = &sim->core.known[kind][number];
     version_unref(*known);
     *known = version ? version_ref(version) : NULL;
-    check_told(sim, kind, number);
+    check_known(sim, kind, number);
 }
 
 void core_set(struct sim *sim, struct version *version)
@@ -116,8 +116,7 @@ void core_list(struct sim *sim, enum sim_kind kind)
 
 void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed)
 {
-    post(sim, MESSAGE_LIST_END, kind,
-         NULL); /* they go one after the other: until then the engine may not know */
+    post(sim, MESSAGE_LIST_END, kind, NULL); /* removed one by one: until then the engine may not know */
     for (uint32_t i = 0; i < sim->store.kinds[kind].len; i++)
         if (!listed[i] && sim->core.known[kind][i])
             know(sim, kind, i, NULL);

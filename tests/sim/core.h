@@ -6,17 +6,17 @@
 #include "sim.h"
 
 void core_start(struct sim *sim);
-/* The process dies; what it has sent is on its way. */
+/* The process ends; its requests stay in flight. */
 void core_stop(struct sim *sim);
-/* The engine runs: time, decisions. */
+/* Runs the engine: timers, decisions. */
 void core_pump(struct sim *sim);
 void core_answer(struct sim *sim, uint64_t ticket, const struct answer *answer);
 
-/* ---- what the watches bring ---- */
+/* ---- events of the watches ---- */
 void core_set(struct sim *sim, struct version *version);
 void core_remove(struct sim *sim, struct version *version);
 void core_list(struct sim *sim, enum sim_kind kind);
-/* `listed` by number: what was in the list. */
+/* `listed` by number: the objects in the list. */
 void core_listed(struct sim *sim, enum sim_kind kind, const bool *listed);
 
 #endif

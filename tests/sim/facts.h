@@ -1,8 +1,8 @@
-/* facts.h: what is true about each object of the simulated cluster, as plain numbers.
+/* facts.h: the state of each object of the simulated cluster, as plain numbers.
  *
- * An object has a number within its kind, which is its name as well: node n3, pod p17, claim c2. A name may be used
- * again by another object with another uid. Every change of an object gives it a new resource version, and the facts
- * of that moment travel with the version: what somebody knows can be compared with what is. */
+ * An object has a number within its kind, which is its name as well: node n3, pod p17, claim c2. A name may be reused
+ * by another object with another uid. Every change of an object gives it a new resource version with the facts of that
+ * moment, so that an old version can be compared with the current state. */
 #ifndef SIM_FACTS_H
 #define SIM_FACTS_H
 
@@ -12,7 +12,7 @@ enum { NONE = -1, APPS = 3, ZONES = 3, TAINTS = 2 };
 
 /* Kinds that are watched. */
 #define SIM_KINDS(X) \
-    /* enum, API kind, letter of the names */ \
+    /* enum, API kind, prefix of the names */ \
     X(NODES, NODE, 'n') \
     X(PODS, POD, 'p') \
     X(CLAIMS, PVC, 'c') \
@@ -27,7 +27,7 @@ enum sim_kind {
         SIM_KIND_COUNT
 };
 
-/* What a pod asks for and a node has; pods have a limit of their own. */
+/* What a pod requests and a node has; the number of pods has its own limit. */
 enum { AMOUNT_CPU, AMOUNT_MEMORY, AMOUNT_GPU, AMOUNTS };
 
 struct node_facts {
@@ -41,14 +41,14 @@ struct node_facts {
 enum scheduled { SCHEDULED_UNSAID, SCHEDULED_FALSE, SCHEDULED_TRUE };
 
 struct pod_facts {
-    int64_t asks[AMOUNTS];
+    int64_t requests[AMOUNTS];
     int32_t priority;
     int host_port; /* 0: none */
     int app;       /* its label */
     int zone;      /* that it must be in, or NONE */
     int claim;     /* that it uses, or NONE */
     uint8_t tolerates;
-    bool repels; /* keeps away from nodes with pods of the same app */
+    bool repels; /* has anti-affinity to pods of the same app */
     bool never_preempts;
     bool foreign; /* belongs to another scheduler */
     bool gated, finalizer, terminating, running, finished;
@@ -62,9 +62,9 @@ struct pod_facts {
 
 /* Where the volumes of a class come from. */
 enum class_number {
-    CLASS_MADE,      /* made for the node of the first pod */
-    CLASS_FOUND,     /* there already; chosen with the node of the first pod */
-    CLASS_IMMEDIATE, /* made at once */
+    CLASS_MADE,      /* provisioned for the node of the first pod */
+    CLASS_FOUND,     /* exists already; chosen with the node of the first pod */
+    CLASS_IMMEDIATE, /* provisioned at once */
     CLASS_COUNT
 };
 

@@ -27,10 +27,10 @@ bool fits_among(const placed_vec *placed, const struct pod_facts *pod, int node_
             return false;
         pods++;
         for (int i = 0; i < AMOUNTS; i++)
-            used[i] += other->pod->asks[i];
+            used[i] += other->pod->requests[i];
     }
     for (int i = 0; i < AMOUNTS; i++)
-        if (pod->asks[i] && used[i] + pod->asks[i] > node->has[i])
+        if (pod->requests[i] && used[i] + pod->requests[i] > node->has[i])
             return false;
     return pods + 1 <= node->pods_max;
 }

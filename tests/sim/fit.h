@@ -1,4 +1,4 @@
-/* fit.h: does a pod fit on a node? The plain answer, from facts alone. */
+/* fit.h: whether a pod fits on a node, from facts alone. */
 #ifndef SIM_FIT_H
 #define SIM_FIT_H
 
@@ -11,10 +11,10 @@ struct placed {
 };
 typedef VEC(struct placed) placed_vec;
 
-/* Pods below that priority count as gone. INT32_MIN: none do. */
+/* Pods below that priority are ignored. INT32_MIN: none are. */
 bool fits_among(const placed_vec *placed, const struct pod_facts *pod, int node_number,
                 const struct node_facts *node, int32_t below);
-/* Can the pod's claim have its volume there? By what is in the store. */
+/* Whether the pod's claim can have its volume there, by the store. */
 bool fits_claim(struct sim *sim, const struct pod_facts *pod, int node_number, const struct node_facts *node);
 
 #endif

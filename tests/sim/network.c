@@ -1,4 +1,4 @@
-/* network.c: requests travel, get lost, arrive late; answers as well. */
+/* network.c: requests and answers arrive, are lost or arrive late. */
 #include "network.h"
 
 #include <stdlib.h>
@@ -13,8 +13,8 @@ static const char *const fate_names[] = { "normal", "not sent", "lost",    "answ
                                           "late",   "refused",  "conflict" };
 
 struct request {
-    uint32_t refs; /* happenings that it waits for */
-    uint64_t life; /* of the scheduler that sent it */
+    uint32_t refs;        /* scheduled events that refer to it */
+    uint64_t incarnation; /* of the scheduler that sent it */
     struct arena arena;
     struct effect effect;
     struct wanted_condition condition;
@@ -43,7 +43,7 @@ static struct request *request_new(const struct sim *sim, const struct effect *e
 {
     struct request *request = xcalloc(1, sizeof(*request));
     struct arena *arena = &request->arena;
-    request->life = sim->core.life;
+    request->incarnation = sim->core.incarnation;
     request->effect = *effect;
     request->effect.namespace = arena_str(arena, effect->namespace);
     request->effect.name = arena_str(arena, effect->name);
@@ -69,7 +69,7 @@ static enum fate fate_of(struct sim *sim, const struct effect *effect)
     if (sim->now_ns < sim->outage_until_ns)
         return FATE_UNSENT;
     if (effect->kind == EFFECT_BIND && sim->now_ns < sim->no_binding_until_ns)
-        return chance(sim, 300) ? FATE_LATE : FATE_REFUSED; /* a lost one leaves a doubt behind */
+        return chance(sim, 300) ? FATE_LATE : FATE_REFUSED; /* a lost one has an unknown outcome */
     if (!sim->storm)
         return FATE_NORMAL;
     const uint32_t chances[] = { 0,           knobs->unsent,  knobs->lost,    knobs->half_lost,
@@ -80,8 +80,8 @@ static enum fate fate_of(struct sim *sim, const struct effect *effect)
             at -= chances[fate];
             continue;
         }
-        /* A status that arrives behind its own repetition would undo what came after that; no server is known to do
-         * it, and no scheduler could help it. */
+        /* A status that arrives after its own retry would undo later changes; no server is known to do
+         * it, and no scheduler could handle it. */
         if (fate == FATE_LATE && effect->kind == EFFECT_POD_STATUS)
             return FATE_HALF_LOST;
         return fate == FATE_CONFLICT && effect->kind == EFFECT_READ_POD ? FATE_LOST : fate;
@@ -95,11 +95,11 @@ static int64_t delay_ns(struct sim *sim)
     return SIM_MS * (1 + roll(sim, slow ? 8000 : 20));
 }
 
-/* ---- the way back ---- */
+/* ---- answers ---- */
 static void reply(struct sim *sim, void *what)
 {
     struct request *request = what;
-    if (sim->core.alive && sim->core.life == request->life) {
+    if (sim->core.alive && sim->core.incarnation == request->incarnation) {
         sim_trace(sim, "answer: %s " STR_FMT ": %s", effect_kind_names[request->effect.kind],
                   STR_ARG(request->effect.name), answer_kind_names[request->answer.kind]);
         sim->unanswered--;
@@ -115,7 +115,7 @@ static void plan_reply(struct sim *sim, struct request *request, int64_t in_ns)
     sim_plan(sim, in_ns, reply, request, request_unref);
 }
 
-/* ---- the way there ---- */
+/* ---- requests ---- */
 static void forget_binding(struct sim *sim, const struct effect *effect)
 {
     for (size_t i = 0; i < sim->bindings_out.len; i++)
@@ -135,7 +135,7 @@ static void arrive(struct sim *sim, void *what)
     sim_trace(sim, "done: %s " STR_FMT " " STR_FMT ": %s%s", effect_kind_names[request->effect.kind],
               STR_ARG(request->effect.name), STR_ARG(request->effect.node), answer_kind_names[answer.kind],
               request->fate == FATE_LATE ? " (late)" : "");
-    sim->requests_under_way--;
+    sim->requests_in_flight--;
     if (request->fate == FATE_NORMAL)
         request->answer = answer;
     if (request->fate != FATE_LATE)
@@ -147,7 +147,7 @@ static void arrive(struct sim *sim, void *what)
 static void plan_arrival(struct sim *sim, struct request *request, int64_t in_ns)
 {
     request->refs++;
-    sim->requests_under_way++;
+    sim->requests_in_flight++;
     if (request->effect.kind == EFFECT_BIND)
         *vec_push(&sim->bindings_out) =
             (struct intent){ .uid = uid_of(request->effect.uid), .node = number_of(request->effect.node) };

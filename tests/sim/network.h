@@ -1,4 +1,4 @@
-/* network.h: between the engine's effects and the server: each request meets its fate. */
+/* network.h: between the engine's effects and the server: requests are delivered, delayed or lost. */
 #ifndef SIM_NETWORK_H
 #define SIM_NETWORK_H
 

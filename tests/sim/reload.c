@@ -1,4 +1,4 @@
-/* reload.c: see reload.h. Each use of a configuration has an owner, and each owner comes back once. */
+/* reload.c: see reload.h. Each use of a configuration has an owner, which is released exactly once. */
 #include "reload.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #define HEAD "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-/* The last one has an order of its own. What preemption cannot help comes first in it, as in the default: a pod that
- * lacks room is not woken when a label changes that kept it from making room, there as here. */
+/* The last one has its own order of plugins. Filters that preemption cannot resolve come first, as in the default: as
+ * in kube-scheduler, a pod that lacks resources is not requeued by a label change that would allow preemption. */
 static const char *const texts[] = {
     HEAD,
     HEAD "profiles:\n"
@@ -40,7 +40,7 @@ static const char *const texts[] = {
          "  percentageOfNodesToScore: 50\n",
 };
 
-/* Read once, for all runs of the process. */
+/* Parsed once, for all runs of the process. */
 static const struct scheduler_config *config(struct sim *sim, uint32_t number)
 {
     static struct scheduler_config configs[ARRAY_SIZE(texts)];

@@ -1,4 +1,4 @@
-/* render.c: one function per kind; everything lives in the object's arena. */
+/* render.c: one function per kind; everything is in the object's arena. */
 #include "render.h"
 
 #include <stdio.h>
@@ -12,12 +12,12 @@ const enum api_kind sim_api_kinds[SIM_KIND_COUNT] = {
 #undef X
 };
 
-enum { OTHER_BYTES = 1200 }; /* that an object usually points to */
+enum { OTHER_BYTES = 1200 }; /* typical further memory of an object */
 static const char *const class_names[CLASS_COUNT] = { "made", "found", "immediate" };
 
 static struct str name_of(struct arena *arena, enum sim_kind kind, int number)
 {
-    return number == NONE ? (struct str){ 0 } : arena_printf(arena, "%c%d", sim_kind_letters[kind], number);
+    return number == NONE ? (struct str){ 0 } : arena_printf(arena, "%c%d", sim_kind_prefixes[kind], number);
 }
 
 static void render_meta(struct arena *arena, const struct version *version, struct meta *meta,
@@ -122,7 +122,7 @@ static void render_spec(struct arena *arena, const struct pod_facts *facts, stru
 {
     struct container *container = arena_new(arena, struct container);
     container->name = STR("c");
-    container->resources.requests = render_amounts(arena, facts->asks, 0);
+    container->resources.requests = render_amounts(arena, facts->requests, 0);
     if (facts->host_port) {
         container->ports.items = arena_new(arena, struct container_port);
         container->ports.items[container->ports.len++] = (struct container_port){

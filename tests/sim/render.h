@@ -1,4 +1,4 @@
-/* render.h: from facts to the object that an API server would show. */
+/* render.h: from facts to the API object. */
 #ifndef SIM_RENDER_H
 #define SIM_RENDER_H
 
@@ -13,7 +13,7 @@ enum { VOLUME_BYTES = 1 << 30 };
 
 extern const enum api_kind sim_api_kinds[SIM_KIND_COUNT];
 
-/* The caller's, until somebody takes it over. */
+/* The caller owns it. */
 struct live_object *render(const struct version *version);
 
 #endif

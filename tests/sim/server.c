@@ -4,7 +4,7 @@
 #include "check.h"
 #include "watch.h"
 
-static struct answer say(enum answer_kind kind, struct arena *arena, const char *text)
+static struct answer answer_with(enum answer_kind kind, struct arena *arena, const char *text)
 {
     return (struct answer){ .kind = kind, .message = arena_str(arena, str_from(text)) };
 }
@@ -16,8 +16,8 @@ static struct answer done(const struct stored *stored, struct arena *arena)
                                 arena_printf(arena, "%llu", (unsigned long long)stored->facts.version) };
 }
 
-/* NULL: gone, or another one has the name. */
-static struct stored *meant(struct sim *sim, enum sim_kind kind, const struct effect *effect)
+/* NULL: gone, or another object has the name. */
+static struct stored *find_target(struct sim *sim, enum sim_kind kind, const struct effect *effect)
 {
     struct stored *stored = store_find(&sim->store, kind, effect->name);
     return stored && stored->facts.uid == uid_of(effect->uid) ? stored : NULL;
@@ -50,18 +50,18 @@ void server_assign(struct sim *sim, struct stored *pod, int node, bool by_us)
 
 static struct answer bind(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *pod = meant(sim, SIM_PODS, effect);
+    struct stored *pod = find_target(sim, SIM_PODS, effect);
     if (!pod)
-        return say(ANSWER_GONE, arena, "pods not found");
+        return answer_with(ANSWER_GONE, arena, "pods not found");
     const struct pod_facts *facts = &pod->facts.pod;
     if (facts->gated)
         sim_fail(sim, "pod p%u is bound although it has a gate", pod->facts.number);
     if (facts->terminating)
-        return say(ANSWER_CONFLICT, arena, "pod is being deleted, cannot be assigned to a host");
+        return answer_with(ANSWER_CONFLICT, arena, "pod is being deleted, cannot be assigned to a host");
     if (facts->node != NONE)
-        return say(ANSWER_CONFLICT, arena, "pod is already assigned to a node");
+        return answer_with(ANSWER_CONFLICT, arena, "pod is already assigned to a node");
     if (facts->gated)
-        return say(ANSWER_CONFLICT, arena, "pod has non-empty .spec.schedulingGates");
+        return answer_with(ANSWER_CONFLICT, arena, "pod has non-empty .spec.schedulingGates");
     server_assign(sim, pod, number_of(effect->node), true);
     return done(pod, arena);
 }
@@ -85,7 +85,8 @@ static void set_condition(struct sim *sim, struct stored *pod, const struct want
     strbuf_str(&pod->reason, condition->reason);
     strbuf_str(&pod->message, condition->message);
     if (facts->node != NONE && facts->scheduled == SCHEDULED_FALSE && facts->bound_by_us)
-        sim_fail(sim, "pod p%u is bound, and then is said not to be scheduled", pod->facts.number);
+        sim_fail(sim, "pod p%u is bound, and then gets the condition that it is not scheduled",
+                 pod->facts.number);
 }
 
 static bool is_same(const struct version *before, const struct stored *pod)
@@ -101,21 +102,21 @@ static bool is_same(const struct version *before, const struct stored *pod)
 
 static struct answer patch_status(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *pod = meant(sim, SIM_PODS, effect);
+    struct stored *pod = find_target(sim, SIM_PODS, effect);
     if (!pod)
-        return say(ANSWER_GONE, arena, "pods not found");
+        return answer_with(ANSWER_GONE, arena, "pods not found");
     struct version *before = pod->shown ? version_ref(pod->shown) : NULL;
     if (effect->condition)
         set_condition(sim, pod, effect->condition);
     if (effect->sets_nomination)
         pod->facts.pod.nominated = number_of(effect->node);
-    if (!before || !is_same(before, pod)) /* what changes nothing is no change */
+    if (!before || !is_same(before, pod)) /* a patch without effect creates no version */
         store_commit(&sim->store, SIM_PODS, pod);
     version_unref(before);
     return done(pod, arena);
 }
 
-/* A pod that runs is asked to end; one that does not is gone, unless somebody holds on to it. */
+/* A running pod becomes terminating; any other pod is gone, unless it has a finalizer. */
 void server_delete_pod(struct sim *sim, struct stored *pod, bool at_once)
 {
     struct pod_facts *facts = &pod->facts.pod;
@@ -133,9 +134,9 @@ void server_delete_pod(struct sim *sim, struct stored *pod, bool at_once)
 
 static struct answer delete_pod(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *pod = meant(sim, SIM_PODS, effect);
+    struct stored *pod = find_target(sim, SIM_PODS, effect);
     if (!pod)
-        return say(ANSWER_GONE, arena, "pods not found");
+        return answer_with(ANSWER_GONE, arena, "pods not found");
     sim->evicted += !pod->facts.pod.terminating;
     server_delete_pod(sim, pod, false);
     return (struct answer){ .kind = ANSWER_DONE };
@@ -143,9 +144,9 @@ static struct answer delete_pod(struct sim *sim, const struct effect *effect, st
 
 static struct answer read_pod(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *pod = meant(sim, SIM_PODS, effect);
+    struct stored *pod = find_target(sim, SIM_PODS, effect);
     if (!pod)
-        return say(ANSWER_GONE, arena, "pods not found");
+        return answer_with(ANSWER_GONE, arena, "pods not found");
     struct answer answer = done(pod, arena);
     answer.uid = arena_str(arena, effect->uid);
     answer.terminating = pod->facts.pod.terminating;
@@ -157,11 +158,11 @@ static struct answer read_pod(struct sim *sim, const struct effect *effect, stru
 /* ---- storage ---- */
 static struct answer hold_volume(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *volume = meant(sim, SIM_VOLUMES, effect);
+    struct stored *volume = find_target(sim, SIM_VOLUMES, effect);
     if (!volume)
-        return say(ANSWER_GONE, arena, "persistentvolumes not found");
+        return answer_with(ANSWER_GONE, arena, "persistentvolumes not found");
     if (is_another_version(volume, effect->resource_version))
-        return say(ANSWER_CONFLICT, arena, "the object has been modified");
+        return answer_with(ANSWER_CONFLICT, arena, "the object has been modified");
     struct volume_facts *facts = &volume->facts.volume;
     if (facts->claim != NONE && facts->claim_uid != uid_of(effect->claim.uid))
         sim_fail(sim, "volume v%u is taken away from a claim", volume->facts.number);
@@ -173,11 +174,11 @@ static struct answer hold_volume(struct sim *sim, const struct effect *effect, s
 
 static struct answer select_node(struct sim *sim, const struct effect *effect, struct arena *arena)
 {
-    struct stored *claim = meant(sim, SIM_CLAIMS, effect);
+    struct stored *claim = find_target(sim, SIM_CLAIMS, effect);
     if (!claim)
-        return say(ANSWER_GONE, arena, "persistentvolumeclaims not found");
+        return answer_with(ANSWER_GONE, arena, "persistentvolumeclaims not found");
     if (is_another_version(claim, effect->resource_version))
-        return say(ANSWER_CONFLICT, arena, "the object has been modified");
+        return answer_with(ANSWER_CONFLICT, arena, "the object has been modified");
     claim->facts.claim.selected_node = number_of(effect->node);
     store_commit(&sim->store, SIM_CLAIMS, claim);
     return done(claim, arena);

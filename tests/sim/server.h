@@ -1,10 +1,10 @@
-/* server.h: what an API server does with a request of a scheduler. */
+/* server.h: the API server's handling of a scheduler's request. */
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
 
 #include "sim.h"
 
-/* Texts of the answer live in the arena. */
+/* Strings of the answer are in the arena. */
 struct answer server_do(struct sim *sim, const struct effect *effect, struct arena *arena);
 /* As kubectl delete; `at_once`: without grace. */
 void server_delete_pod(struct sim *sim, struct stored *pod, bool at_once);

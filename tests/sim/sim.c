@@ -1,4 +1,4 @@
-/* sim.c: the agenda, and the course of a run. */
+/* sim.c: the agenda, and the phases of a run. */
 #include "sim.h"
 
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 #include "check.h"
 #include "core.h"
 
-/* Backoffs end within ten seconds; what waits for longer has to be woken, or was forgotten. The queue's own look at
- * leftovers comes after five minutes, and must not be what finds a pod. */
+/* Backoffs end within ten seconds; a pod that waits longer must be requeued by an event, or was lost. The queue's flush
+ * of leftovers comes after five minutes, and must not be what finds a pod. */
 enum { SETTLE_S = 100, LEFTOVERS_S = 700, DRAIN_S = 60 };
 
-/* ---- telling ---- */
-static void vtell(const struct sim *sim, const char *format, va_list args)
+/* ---- traces ---- */
+static void vtrace(const struct sim *sim, const char *format, va_list args)
 {
     printf("%10.3f  ", (double)sim->now_ns / 1e9);
     vprintf(format, args);
@@ -27,7 +27,7 @@ void sim_trace(const struct sim *sim, const char *format, ...)
     if (!sim->verbose)
         return;
     va_start(args, format);
-    vtell(sim, format, args);
+    vtrace(sim, format, args);
     va_end(args);
 }
 
@@ -39,7 +39,7 @@ void sim_fail(struct sim *sim, const char *format, ...)
     sim->failed = true;
     printf("seed %llu:\n", (unsigned long long)sim->seed);
     va_start(args, format);
-    vtell(sim, format, args);
+    vtrace(sim, format, args);
     va_end(args);
 }
 
@@ -61,7 +61,7 @@ void sim_plan(struct sim *sim, int64_t in_ns, void (*run)(struct sim *sim, void 
     heap_push(&sim->agenda, happening);
 }
 
-/* When the engine wants to run, in true time. */
+/* When the engine is due, in true time. */
 static int64_t engine_due_ns(const struct sim *sim)
 {
     if (!sim->core.alive)
@@ -101,7 +101,7 @@ void sim_until(struct sim *sim, int64_t until_ns)
 static void choose_knobs(struct sim *sim)
 {
     struct knobs *knobs = &sim->knobs;
-    bool quiet = chance(sim, 100); /* no faults at all, now and then */
+    bool quiet = chance(sim, 100); /* sometimes no faults at all */
 #define X(name, most, percent) \
     knobs->name = !quiet && chance(sim, (percent) * 10) ? roll(sim, (most) + 1) : 0;
     SIM_KNOBS(X)
@@ -170,16 +170,15 @@ void sim_release(struct sim *sim)
     free(sim->words);
 }
 
-/* Where the reference's rules for waking pods have gaps, so have ours, and only the look at leftovers finds them: what
- * preemption ran into on a node is not among the reasons why a pod waits, unless it is what kept the pod off the node
- * in the first place; and a pod that is held back while its victims are asked to leave hears of nothing but pods that
- * go. */
+/* Where kube-scheduler's queueing hints have gaps, so do ours, and only the flush of leftovers finds the pod: what made
+ * preemption fail on a node is not among the rejecting plugins, unless it also rejected the node in the first place;
+ * and a pod that is held while its victims are evicted is requeued only by deleted pods. */
 static bool hints_suffice(const struct knobs *knobs)
 {
     return !knobs->priorities_used || !(knobs->claims_used || knobs->ports_used || knobs->terms_used);
 }
 
-static void live(struct sim *sim)
+static void run_phases(struct sim *sim)
 {
     actors_begin(sim);
     core_start(sim);
@@ -187,9 +186,8 @@ static void live(struct sim *sim)
     actors_calm(sim);
     sim_until(sim, sim->now_ns + LATE_MS_MAX * SIM_MS + SETTLE_S * SIM_S);
     if (!sim->failed && hints_suffice(&sim->knobs))
-        check_nobody_waits_in_vain(sim);
-    if (!sim->failed && !sim->knobs.refused &&
-        !sim->knobs.conflict) /* else some may have been lost for now */
+        check_no_fitting_pod_waits(sim);
+    if (!sim->failed && !sim->knobs.refused && !sim->knobs.conflict) /* otherwise writes may have been lost */
         check_conditions(sim);
     sim_until(sim, sim->now_ns + LEFTOVERS_S * SIM_S);
     if (!sim->failed)
@@ -204,7 +202,7 @@ bool sim_run(uint64_t seed, bool verbose, struct sim *totals)
 {
     struct sim sim = { .verbose = verbose };
     sim_init(&sim, seed);
-    live(&sim);
+    run_phases(&sim);
     totals->happenings += sim.happenings;
     totals->decisions += sim.decisions;
     totals->bound += sim.bound;

@@ -32,7 +32,7 @@ static struct version *version_of(enum sim_kind kind, const struct stored *store
 }
 
 /* ---- names ---- */
-const char sim_kind_letters[SIM_KIND_COUNT] = {
+const char sim_kind_prefixes[SIM_KIND_COUNT] = {
 #define X(name, kind, letter) [SIM_##name] = letter,
     SIM_KINDS(X)
 #undef X
@@ -50,8 +50,8 @@ int number_of(struct str name)
     return name.len > 1 && str_to_int64(str_slice(name, 1, name.len), &number) ? (int)number : NONE;
 }
 
-/* ---- life ---- */
-enum { HISTORY_LEN = 4096 }; /* so that it does not grow where memory is measured */
+/* ---- init and release ---- */
+enum { HISTORY_LEN = 4096 }; /* so that it does not grow while memory is measured */
 
 void store_init(struct store *store, const uint32_t lens[SIM_KIND_COUNT])
 {
@@ -80,7 +80,7 @@ void store_release(struct store *store)
 }
 
 /* ---- changes ---- */
-static void tell(struct store *store, enum sim_kind kind, struct version *version, bool removed)
+static void add_change(struct store *store, enum sim_kind kind, struct version *version, bool removed)
 {
     *vec_push(&store->kinds[kind].history) = (struct change){ version_ref(version), removed };
 }
@@ -91,7 +91,7 @@ static void hide(struct store *store, enum sim_kind kind, struct stored *stored)
         return;
     stored->facts.version = ++store->last_version;
     struct version *last = version_of(kind, stored);
-    tell(store, kind, last, true);
+    add_change(store, kind, last, true);
     version_unref(last);
     version_unref(stored->shown);
     stored->shown = NULL;
@@ -117,7 +117,7 @@ void store_commit(struct store *store, enum sim_kind kind, struct stored *stored
     stored->facts.version = ++store->last_version;
     version_unref(stored->shown);
     stored->shown = version_of(kind, stored);
-    tell(store, kind, stored->shown, false);
+    add_change(store, kind, stored->shown, false);
 }
 
 void store_remove(struct store *store, enum sim_kind kind, struct stored *stored)

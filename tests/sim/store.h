@@ -22,12 +22,12 @@ struct version {
 struct version *version_ref(struct version *version);
 void version_unref(struct version *version);
 
-/* An object as it is now. */
+/* The current state of an object. */
 struct stored {
     bool exists;
     struct facts facts;
     struct strbuf reason, message; /* of a pod's condition PodScheduled */
-    struct version *shown;         /* what watches see; NULL: nothing */
+    struct version *shown;         /* the version that watches see; NULL: none */
 };
 
 struct change {
@@ -77,13 +77,13 @@ static inline const struct change *store_change(const struct store *store, enum 
 {
     return &store->kinds[kind].history.items[number - store->kinds[kind].history_from];
 }
-/* Changes before that number are of no interest any more. */
+/* Drops changes before that number. */
 void store_trim(struct store *store, enum sim_kind kind, uint64_t number);
 
 /* The number in "u12", or 0. */
 uint64_t uid_of(struct str text);
 /* The number in a name such as "n12", or NONE. */
 int number_of(struct str name);
-extern const char sim_kind_letters[SIM_KIND_COUNT];
+extern const char sim_kind_prefixes[SIM_KIND_COUNT];
 
 #endif

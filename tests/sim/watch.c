@@ -1,14 +1,15 @@
-/* watch.c: a list in pieces, then changes in order, some of them late, some twice. */
+/* watch.c: a list in pages, then changes in order, some of them late, some twice. */
 #include "watch.h"
 
 #include "core.h"
 
 static void read_on(struct sim *sim, void *what);
 
-/* A watch belongs to one life of the scheduler: it is named by life and kind, so that the dead are not read. */
+/* A watch belongs to one process of the scheduler: its ticket has incarnation and kind, so that old ones are
+ * ignored. */
 static void *ticket_of(const struct sim *sim, enum sim_kind kind)
 {
-    return (void *)(uintptr_t)(sim->core.life * SIM_KIND_COUNT + kind + 1);
+    return (void *)(uintptr_t)(sim->core.incarnation * SIM_KIND_COUNT + kind + 1);
 }
 
 static void read_later(struct sim *sim, struct watch *watch)
@@ -48,7 +49,7 @@ static void end_list(struct sim *sim, struct watch *watch)
     free(listed);
     forget_list(watch);
     watch->listing = false;
-    sim_trace(sim, "listed kind %c", sim_kind_letters[watch->kind]);
+    sim_trace(sim, "listed kind %c", sim_kind_prefixes[watch->kind]);
 }
 
 static void read_list(struct sim *sim, struct watch *watch)
@@ -66,7 +67,7 @@ static void read_list(struct sim *sim, struct watch *watch)
 static void take(struct sim *sim, const struct change *change)
 {
     const struct version *version = change->version;
-    sim_trace(sim, "told: %c%u %s (version %llu)", sim_kind_letters[version->kind], version->facts.number,
+    sim_trace(sim, "told: %c%u %s (version %llu)", sim_kind_prefixes[version->kind], version->facts.number,
               change->removed ? "is gone" : "is there", (unsigned long long)version->facts.version);
     if (change->removed)
         core_remove(sim, change->version);
@@ -89,7 +90,8 @@ static void take_again(struct sim *sim, const struct watch *watch, const struct 
 static void read_changes(struct sim *sim, struct watch *watch)
 {
     uint64_t behind = store_head(&sim->store, watch->kind) - watch->next;
-    uint32_t count = 1 + roll(sim, (uint32_t)(4 + behind / 2)); /* whoever is far behind reads more at once */
+    uint32_t count =
+        1 + roll(sim, (uint32_t)(4 + behind / 2)); /* a watch that is far behind reads more at once */
     for (; count && watch->next < store_head(&sim->store, watch->kind); count--) {
         const struct change change = *store_change(&sim->store, watch->kind, watch->next++);
         version_ref(change.version);
@@ -105,7 +107,7 @@ static void read_on(struct sim *sim, void *what)
 {
     uintptr_t ticket = (uintptr_t)what - 1;
     struct watch *watch = &sim->core.watches[ticket % SIM_KIND_COUNT];
-    if (!sim->core.alive || sim->core.life != ticket / SIM_KIND_COUNT)
+    if (!sim->core.alive || sim->core.incarnation != ticket / SIM_KIND_COUNT)
         return;
     if (sim->now_ns < sim->outage_until_ns) {
         sim_plan(sim, sim->outage_until_ns - sim->now_ns, read_on, what, NULL);
@@ -131,11 +133,11 @@ void watch_start(struct sim *sim, enum sim_kind kind)
     read_later(sim, watch);
 }
 
-/* One that breaks off while it lists begins anew. */
+/* A watch that breaks during its list starts again. */
 void watch_break(struct sim *sim, enum sim_kind kind)
 {
     struct watch *watch = &sim->core.watches[kind];
-    sim_trace(sim, "the watch of kind %c breaks", sim_kind_letters[kind]);
+    sim_trace(sim, "the watch of kind %c breaks", sim_kind_prefixes[kind]);
     forget_list(watch);
     begin_list(sim, watch);
     if (watch->asleep)

@@ -1,4 +1,4 @@
-/* watch.h: how the core learns what is in the store. */
+/* watch.h: the watches that feed the core from the store. */
 #ifndef SIM_WATCH_H
 #define SIM_WATCH_H
 
@@ -6,9 +6,9 @@
 
 /* Begins with a list. */
 void watch_start(struct sim *sim, enum sim_kind kind);
-/* Something was committed: watches that slept go on. */
+/* After a commit: idle watches continue. */
 void watches_wake(struct sim *sim);
-/* Events from now on are lost, until a list has made up for it. */
+/* Events are lost from now on, until the next list. */
 void watch_break(struct sim *sim, enum sim_kind kind);
 
 #endif
