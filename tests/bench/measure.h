@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 
-/* ---- bytes asked of malloc, calloc and realloc while counting is on ---- */
+/* ---- bytes requested from malloc, calloc and realloc while counting is on ---- */
 extern bool allocations_count;
 extern uint64_t allocated_bytes;
 
@@ -30,14 +30,14 @@ struct figures {
 };
 
 void measure_begin(struct measure *measure, const struct engine *engine);
-/* Decides the next pod; false: nobody is left. */
+/* Decides the next pod; false: the queue is empty. */
 bool measure_step(struct measure *measure, struct engine *engine, struct decision *ret);
 void measure_end(struct measure *measure, const struct engine *engine, struct figures *ret);
 
 double seconds_now(void);
 /* CPU time, of CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID. */
 int64_t cpu_ns(clockid_t clock);
-/* The value that a share of all are below; sorts them. */
+/* The quantile of this share; sorts the values. */
 double quantile(double *values, size_t len, double share);
 double peak_megabytes(void);
 

@@ -248,7 +248,7 @@ func TestPluginIsAskedEverywhere(t *testing.T) {
 	}
 	page, _ := e.scrape(x.port)
 	for name, want := range map[string]string{
-		"everything_asked_total": "counter", "everything_waiting": "gauge", "everything_filters": "histogram"} {
+		"everything_calls_total": "counter", "everything_waiting": "gauge", "everything_filters": "histogram"} {
 		if f := page[name]; f == nil || f.kind != want {
 			t.Errorf("/metrics shows %s as %+v, want a %s", name, f, want)
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// moody is a configuration in which the plugin of tests/plugins/moody.c has these arguments.
-func moody(args string) string {
-	return fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: Moody}]}}\n  pluginConfig: [{name: Moody, args: {%s}}]\n", args)
+// initActions is a configuration in which the plugin of tests/plugins/init_actions.c has these arguments.
+func initActions(args string) string {
+	return fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: InitActions}]}}\n  pluginConfig: [{name: InitActions, args: {%s}}]\n", args)
 }
 
 // children are the processes that a process has started and not collected.
@@ -36,17 +36,17 @@ func (r *reloaded) children() (pids []int) {
 func TestReloadTriesPlugins(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
-	plugin := e.build("../plugins/moody.c", "Moody")
+	plugin := e.build("../plugins/init_actions.c", "InitActions")
 	path := e.c.path(e.file("scheduler") + ".yaml")
-	r := reloadable(e, moody("refuses: node-1"), "--plugin", plugin)
-	who := path + ": " + plugin + `: plugin "Moody" `
+	r := reloadable(e, initActions("refuses: node-1"), "--plugin", plugin)
+	who := path + ": " + plugin + `: plugin "InitActions" `
 	for i, wrong := range []struct{ does, want string }{
 		{"crash", who + "crashed in init() (Segmentation fault)"},
 		{"abort", who + "crashed in init() (Aborted)"},
 		{"exit", who + "crashed in init(): it ended the process with status "},
-		{"fail", path + `: initializing plugin "Moody": not in the mood`},
+		{"fail", path + `: initializing plugin "InitActions": init fails on request`},
 	} {
-		r.write(moody("refuses: node-0, does: " + wrong.does))
+		r.write(initActions("refuses: node-0, does: " + wrong.does))
 		if i > 0 { // the first is noticed without being asked for
 			r.hangup()
 		}
@@ -60,18 +60,18 @@ func TestReloadTriesPlugins(t *testing.T) {
 		e.create(NewPod(pod))
 		e.boundTo(pod, "node-0")
 	}
-	r.change(moody("refuses: node-0"))
+	r.change(initActions("refuses: node-0"))
 	e.create(NewPod("after"))
 	e.boundTo("after", "node-1")
 	// What is gone cannot be tried, and is not needed where no profile has it.
 	e.must(os.Rename(plugin, plugin+".away"))
-	r.write(moody("refuses: node-1"))
+	r.write(initActions("refuses: node-1"))
 	r.hangup()
 	r.became("refused", 5)
 	r.said("Configuration refused, nothing changes", plugin+": cannot be read: No such file or directory")
 	r.change("")
 	e.must(os.Rename(plugin+".away", plugin))
-	r.change(moody("refuses: node-1"))
+	r.change(initActions("refuses: node-1"))
 	e.create(NewPod("last"))
 	e.boundTo("last", "node-0")
 	if left := r.children(); len(left) > 0 {
@@ -86,16 +86,16 @@ func TestReloadTriesWhatWasRead(t *testing.T) {
 	e.create(NewNode("node-0"), NewNode("node-1"))
 	folder := e.c.path(e.file("plugins"))
 	e.must(os.Mkdir(folder, 0o755))
-	e.must(os.Link(e.build("../plugins/moody.c", "Moody"), filepath.Join(folder, "moody.so")))
-	r := reloadable(e, moody("refuses: node-1"), "--plugin-dir", folder)
+	e.must(os.Link(e.build("../plugins/init_actions.c", "InitActions"), filepath.Join(folder, "init_actions.so")))
+	r := reloadable(e, initActions("refuses: node-1"), "--plugin-dir", folder)
 	e.must(os.WriteFile(filepath.Join(folder, "late.so"), nil, 0o644)) // what was not loaded does not matter
 	for i, does := range []string{"crash", "exit"} {
-		r.write(moody("does: " + does))
+		r.write(initActions("does: " + does))
 		r.hangup()
 		r.soon("the trial, or its end", func() bool {
 			return len(r.children()) > 0 || r.came("refused") > i
 		})
-		r.change(moody(fmt.Sprintf("refuses: node-%d", i)))
+		r.change(initActions(fmt.Sprintf("refuses: node-%d", i)))
 		r.became("refused", i+1)
 		pod := fmt.Sprintf("pod-%d", i)
 		e.create(NewPod(pod))
@@ -108,9 +108,9 @@ func TestReloadTrialHangs(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
 	path := e.c.path(e.file("scheduler") + ".yaml")
-	r := reloadable(e, moody("refuses: node-1"), "--plugin", e.build("../plugins/moody.c", "Moody"))
+	r := reloadable(e, initActions("refuses: node-1"), "--plugin", e.build("../plugins/init_actions.c", "InitActions"))
 	hangs := func() int {
-		r.write(moody("refuses: node-0, does: hang"))
+		r.write(initActions("refuses: node-0, does: hang"))
 		r.hangup()
 		r.soon("there is a trial", func() bool { return len(r.children()) == 1 })
 		return r.children()[0]
@@ -137,7 +137,7 @@ func TestReloadTrialHangs(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		r.said("Configuration refused, nothing changes", path, `plugin \"Moody\" hung in init(): it did not come back within 20 seconds`)
+		r.said("Configuration refused, nothing changes", path, `plugin \"InitActions\" hung in init(): it did not come back within 20 seconds`)
 		r.told("default", "Namespace", "kube-system", "ConfigReloadFailed", "hung in init()")
 		gone(trial)
 	}
@@ -170,7 +170,7 @@ func TestReloadTrialHangs(t *testing.T) {
 		e.Error("the end is taken for a refusal")
 	}
 	// Nor is it left behind by one that is killed.
-	r = reloadable(e, moody("refuses: node-1"), "--plugin", e.build("../plugins/moody.c", "Moody"))
+	r = reloadable(e, initActions("refuses: node-1"), "--plugin", e.build("../plugins/init_actions.c", "InitActions"))
 	trial = hangs()
 	r.p.Kill()
 	gone(trial)
@@ -179,13 +179,13 @@ func TestReloadTrialHangs(t *testing.T) {
 // The page of metrics can be read whatever a plugin calls its own.
 func TestPluginMetrics(t *testing.T) {
 	e := shared(t)
-	r := reloadable(e, moody("metric: scheduler_pending_pods, label: mine"), "--plugin", e.build("../plugins/moody.c", "Moody"))
-	r.said("A plugin does not get a metric", `plugin="Moody" metric="scheduler_pending_pods" reason="berth has a metric of that name"`)
+	r := reloadable(e, initActions("metric: scheduler_pending_pods, label: mine"), "--plugin", e.build("../plugins/init_actions.c", "InitActions"))
+	r.said("A plugin does not get a metric", `plugin="InitActions" metric="scheduler_pending_pods" reason="berth has a metric of that name"`)
 	r.said("metric scheduler_pending_pods: none")
-	r.change(moody(`metric: moods_total, label: "a\"b\\c\nd"`))
-	r.said("metric moods_total: there it is")
+	r.change(initActions(`metric: init_actions_total, label: "a\"b\\c\nd"`))
+	r.said("metric init_actions_total: there it is")
 	page := r.get("/metrics")
-	if !strings.Contains(page, "# TYPE moods_total counter\n"+`moods_total{mood="a\"b\\c\nd"} 1`+"\n") {
+	if !strings.Contains(page, "# TYPE init_actions_total counter\n"+`init_actions_total{label="a\"b\\c\nd"} 1`+"\n") {
 		e.Error("the plugin's own is not there")
 	}
 	families := map[string]int{}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Golden cases: does `berth explain` think what kube-scheduler v1.36.4 thinks?
+"""Golden cases: compares `berth explain` with recorded results of kube-scheduler v1.36.4.
 
 usage: run.py [--family NAME] [--case NAME] [--show N] [--save FOLDER] BERTH CASES
 
 CASES is a compressed file with one case per line: a cluster ("objects"), a configuration or null ("config"), a pending
-pod ("pod") and the reference's answer ("expect"): verdicts with plugin and reasons, every score, totals, the best nodes,
-the message, preemption candidates with their victims. All of it must agree. Prints what differs, a line per family,
-and how many agree. --save writes the input of the chosen cases down, for a closer look.
+pod ("pod") and kube-scheduler's result ("expect"): statuses with plugin and reasons, every score, totals, the best nodes,
+the message, preemption candidates with their victims. Everything must agree. Prints differences, a line per family,
+and the number of cases that agree. --save writes the input of the chosen cases to files.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ SECONDS_MAX = 120
 
 
 def differing(where, want, got, keys):
-    """A line for each of these keys that the reference gave and that is not the same here."""
+    """A line for each of these keys that is expected and different."""
     return ["%s.%s: want %r, got %r" % (where, key, want[key], got.get(key))
             for key in keys if key in want and want[key] != got.get(key)]
 
@@ -88,7 +88,7 @@ def write(folder, name, content):
 
 
 def explain(berth, case, folder):
-    """What differs, as lines."""
+    """The differences, as lines."""
     objects = {"apiVersion": "v1", "kind": "List", "items": case["objects"]}
     command = [berth, "explain", "-o", "json", "-f", write(folder, case["name"] + ".json", objects)]
     if case["config"]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The checks of tools/ find what they are for: each case is a small tree with one thing wrong, or nothing."""
+"""The checks of tools/ find violations: each case is a small tree with one violation, or none."""
 import json
 import os
 import subprocess
@@ -41,10 +41,10 @@ class Layers(unittest.TestCase):
         "src/sim/host.c": '#include <time.h>\n#include "engine/cycle.h"\nlong now(void) { return time(NULL); }\n',
     }
 
-    def breach(self, path, text, sentence):
+    def breach(self, path, text, message):
         code, output = run("check-layers", {**self.GOOD, path: text})
         self.assertEqual(code, 1, output)
-        self.assertIn(sentence, output)
+        self.assertIn(message, output)
 
     def test_good_tree_passes_and_is_drawn(self):
         code, output = run("check-layers", self.GOOD)
@@ -74,19 +74,19 @@ class Layers(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("engine/ belongs to the core and reaches the network", output)
 
-    def test_unknown_room(self):
+    def test_unknown_folder(self):
         self.breach("src/misc/x.c", "\n", "not in a layer")
 
     def test_relative_include(self):
         self.breach("src/base/b.c", '#include "a.h"\n', '"a.h" is not a file under src/')
 
-    def test_nothing_to_check_is_no_pass(self):
+    def test_nothing_to_check_fails(self):
         code, _ = run("check-layers", {})
         self.assertEqual(code, 1)
 
 
 class Dead(unittest.TestCase):
-    def test_what_is_used_nowhere_is_named(self):
+    def test_unused_functions_are_named(self):
         code, output = run("check-dead", {
             "src/base/a.h": header("BASE_A_H", "int used(void);\nint dead(void); /* dead() */\n"
                                    "static inline int inlined(void)\n{\n    return 1;\n}\n"
@@ -102,10 +102,10 @@ class Dead(unittest.TestCase):
 
 
 class Tidy(unittest.TestCase):
-    def breach(self, path, text, sentence):
+    def breach(self, path, text, message):
         code, output = run("tidy", {path: text})
         self.assertEqual(code, 1, output)
-        self.assertIn(sentence, output)
+        self.assertIn(message, output)
 
     def test_good_file(self):
         text = '/* a.c: calls strcpy() in a comment only. */\nint f(void)\n{\n    return g("atoi(1)");\n}\n'
@@ -127,7 +127,7 @@ class Tidy(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    """Results are summed up, and what was not run is named, also where a program left out a test of its own."""
+    """Results are summed up, and skipped tests are named, also those that a test program skips itself."""
 
     def report(self, *files, arguments=()):
         with tempfile.TemporaryDirectory() as root:
@@ -167,15 +167,15 @@ class Reports(unittest.TestCase):
         self.assertIn("Not run on this machine (1):\n  e2e: no Go\n1 passed, 0 failed, 1 skipped\n", output)
 
     def test_cmocka(self):
-        said = "[ RUN      ] one\nskipped: no IPv6\n[  SKIPPED ] one\n[  SKIPPED ] 1 test(s), listed below:\n" \
+        output_text = "[ RUN      ] one\nskipped: no IPv6\n[  SKIPPED ] one\n[  SKIPPED ] 1 test(s), listed below:\n" \
                "[  SKIPPED ] one\n"
-        code, output = self.report([{"name": "net", "result": "OK", "stdout": said}])
+        code, output = self.report([{"name": "net", "result": "OK", "stdout": output_text}])
         self.assertEqual(code, 0)
         self.assertIn("  net: one: no IPv6\n1 passed, 0 failed, 1 skipped\n", output)
 
     def test_python(self):
-        said = "test_a (__main__.A.test_a) ... ok\ntest_b (__main__.A.test_b)\nA doc string. ... skipped 'no bash'\n"
-        code, output = self.report([{"name": "cli", "result": "OK", "stderr": said}])
+        output_text = "test_a (__main__.A.test_a) ... ok\ntest_b (__main__.A.test_b)\nA doc string. ... skipped 'no bash'\n"
+        code, output = self.report([{"name": "cli", "result": "OK", "stderr": output_text}])
         self.assertIn("  cli: test_b: no bash\n1 passed, 0 failed, 1 skipped\n", output)
         self.assertEqual(code, 0)
 

@@ -1,14 +1,14 @@
-/* bad.c: what can go wrong with a shared object, by what is defined:
- *   CRASH_LOAD  crashes while it is loaded      LOOP_LOAD  never comes back from that
- *   CRASH_INIT  crashes in init()               LOOP_INIT  never comes back from that
- *   EXIT_INIT   ends the process there
- *   FAIL_INIT   init() says no                  SHY_INIT   init() says no, and not why
- *   OLD_ABI     another version of the ABI      NEWER      built against more than berth has
- *   NO_MODULE   no berth_module                 UNDEFINED  needs what nobody has
- *   TWICE       two plugins of one name         BUILT_IN   the name of a built-in one
+/* bad.c: a shared object with one fault, selected by a macro:
+ *   CRASH_LOAD  crashes while it is loaded      LOOP_LOAD  hangs while it is loaded
+ *   CRASH_INIT  crashes in init()               LOOP_INIT  hangs in init()
+ *   EXIT_INIT   ends the process in init()
+ *   FAIL_INIT   init() fails                    SHY_INIT   init() fails without a message
+ *   OLD_ABI     another version of the ABI      NEWER      built against a newer header
+ *   NO_MODULE   no berth_module                 UNDEFINED  needs an undefined symbol
+ *   TWICE       two plugins of one name         BUILT_IN   the name of a built-in plugin
  *   NAMELESS    a plugin without a name
- *   NO_SLOT     a plugin that does nothing      NO_PLUGIN  no plugin at all
- * With none of them it is a good plugin. */
+ *   NO_SLOT     a plugin without callbacks      NO_PLUGIN  no plugin
+ * Without a macro it is a valid plugin. */
 #include <berth/plugin.h>
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ __attribute__((constructor)) static void loop(void)
 #endif
 
 #ifdef UNDEFINED
-void nobody_has_this(void);
+void undefined_function(void);
 #endif
 
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
@@ -53,7 +53,7 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     return -1;
 #endif
 #ifdef UNDEFINED
-    nobody_has_this();
+    undefined_function();
 #endif
     return 0;
 }
@@ -78,7 +78,7 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
 #endif
 extern const struct berth_plugin bad;
 const struct berth_plugin bad = { .name = NAME, .init = init, .filter = FILTER };
-extern const void *const unused_filter; /* where there is no slot for it */
+extern const void *const unused_filter; /* without a slot for it */
 const void *const unused_filter = (const void *)filter;
 
 #ifdef NO_MODULE

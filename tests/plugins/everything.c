@@ -1,23 +1,23 @@
-/* everything.c: one plugin at every extension point that says in the log what it is asked, and does what labels of the
- * pod tell it to. The tests read the log and what came of the pods.
+/* everything.c: one plugin at every extension point that logs its calls and acts as labels of the pod say. The tests
+ * check the log and the pods.
  *
- *     test/pre-enqueue: hold        PreEnqueue holds the pod back; until-open: while no node is labelled test/open
- *     test/narrow: NODE             PreFilter leaves that node only
- *     test/needs: NAME              PreFilter refuses the pod until that other pod was bound
- *     test/lists: all               PreFilter says what the cluster's lists hold
- *     test/quiet, test/loud         Filter keeps quiet pods away from loud ones; what-if counts along
+ *     test/pre-enqueue: hold        PreEnqueue gates the pod; until-open: while no node has the label test/open
+ *     test/narrow: NODE             PreFilter narrows to that node
+ *     test/needs: NAME              PreFilter rejects the pod until that other pod is bound
+ *     test/lists: all               PreFilter logs the lengths of the cluster's lists
+ *     test/quiet, test/loud         Filter keeps quiet pods away from loud ones, also in a what-if
  *     test/victims: all             PostFilter nominates a node that would fit without its pods
  *     test/reserve: fail            Reserve fails
- *     test/permit: wait, refuse     Permit makes it wait; a thread allows or refuses it a little later
- *                  file             likewise; the thread allows it when there is a file NAME.go
- *                  hold, timeout    nobody says anything, for a minute or for 200 ms
- *                  no               Permit refuses it on the spot
- *     test/pre-bind: slow           PreBind takes its time off the core thread
- *     test/pre-bind, test/bind: file   it begins the file NAME.begun, and goes on when there is NAME.go
- *                               fail   it fails; where there is a folder, once
- *     test/bind: mine               as file; then somebody else has bound the pod, and it is done
+ *     test/permit: wait, refuse     Permit makes it wait; a thread allows or rejects it a little later
+ *                  file             likewise; the thread allows it when the file NAME.go exists
+ *                  hold, timeout    no answer; the timeout is a minute or 200 ms
+ *                  no               Permit rejects it at once
+ *     test/pre-bind: slow           PreBind is slow, on another thread than the core
+ *     test/pre-bind, test/bind: file   it creates the file NAME.begun, and continues when NAME.go exists
+ *                               fail   it fails; with a folder, only once
+ *     test/bind: mine               as file; then Bind reports success without binding
  *     test/activate: NAME           PostBind activates that pod
- *     test/allow, test/refuse: NAME a thread of PostBind allows that pod, or refuses it */
+ *     test/allow, test/refuse: NAME a thread of PostBind allows or rejects that pod */
 #include <berth/plugin.h>
 
 #include <fcntl.h>
@@ -67,12 +67,12 @@ struct self {
     const struct berth_cluster *cluster;
     const struct args *args;
     pthread_t core;
-    struct berth_metric *asked, *waiting, *filters;
+    struct berth_metric *calls, *waiting, *filters;
     char bound[BOUND_MAX][NAME_MAX_LEN]; /* the latest, in a ring */
     uint32_t bound_len;
 };
 
-/* Of a cycle: how many nodes were filtered, and for a quiet pod how many loud ones there are, by row. */
+/* Cycle state: the number of filtered nodes, and for a quiet pod the number of loud pods by row. */
 struct state {
     uint32_t filtered, rows;
     uint32_t loud[];
@@ -81,8 +81,8 @@ struct state {
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
     static const double bounds[] = { 1, 10, 100 };
-    static const struct berth_metric_info asked = {
-        .name = "everything_asked_total", .help = "Questions", .type = BERTH_COUNTER, .labels = { "point" }
+    static const struct berth_metric_info calls = {
+        .name = "everything_calls_total", .help = "Calls", .type = BERTH_COUNTER, .labels = { "point" }
     };
     static const struct berth_metric_info waiting = { .name = "everything_waiting",
                                                       .help =
@@ -104,7 +104,7 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     self->args = args;
     self->cluster = env->cluster;
     self->core = pthread_self();
-    self->asked = berth_metric_get(&asked, &label);
+    self->calls = berth_metric_get(&calls, &label);
     self->waiting = berth_metric_get(&waiting, NULL);
     self->filters = berth_metric_get(&filters, NULL);
     long long depths = 0;
@@ -116,12 +116,12 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
         BERTH_ARG(args->greeting), (long long)args->number, (long long)args->pause_ns, args->ratio,
         args->loud, args->words.len, args->pairs.len, (long long)args->inner.depth, depths,
         env->args_json.len);
-    berth_log(4, "words for who looks closely, of " BERTH_FMT, BERTH_ARG(env->scheduler_name));
+    berth_log(4, "a verbose line of " BERTH_FMT, BERTH_ARG(env->scheduler_name));
     *ret_self = self;
     return 0;
 }
 
-static atomic_int threads; /* that have not said all they have to say */
+static atomic_int threads; /* that still run */
 
 static void release(void *self)
 {
@@ -157,16 +157,16 @@ static struct berth_status pre_enqueue(const void *self, const struct berth_pod 
                                        struct berth_arena *arena)
 {
     const struct self *own = self;
-    struct berth_str told = berth_object_label(pod, "test/pre-enqueue");
-    bool open = !told.ptr;
-    if (berth_is(told, "until-open"))
+    struct berth_str action = berth_object_label(pod, "test/pre-enqueue");
+    bool open = !action.ptr;
+    if (berth_is(action, "until-open"))
         berth_each(own->cluster, "Node", is_closed, &open);
     if (open)
         return BERTH_OK;
     return berth_reject(arena, BERTH_UNRESOLVABLE, "%.*s, wait", BERTH_ARG(own->args->greeting));
 }
 
-/* By name, backwards: nobody else would. */
+/* By name, backwards: an order that no other plugin has. */
 static bool less(const struct berth_pod_info *a, const struct berth_pod_info *b)
 {
     struct berth_str x = berth_object_name(berth_info_pod(a)), y = berth_object_name(berth_info_pod(b));
@@ -190,7 +190,7 @@ static bool count(void *context, const void *object)
     return true;
 }
 
-static void tell_lists(struct berth_cycle *cycle)
+static void log_lists(struct berth_cycle *cycle)
 {
     static const char *const kinds[] = { "Node", "Pod", "PersistentVolumeClaim", "StorageClass" };
     const struct berth_cluster *cluster = berth_cycle_cluster(cycle);
@@ -236,7 +236,7 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     if (only.ptr)
         berth_narrow(cycle, narrow, &only, 1);
     if (order(cycle, "test/lists").ptr)
-        tell_lists(cycle);
+        log_lists(cycle);
     if (needs.ptr && !was_bound(berth_cycle_self(cycle), needs))
         return berth_reject(berth_cycle_arena(cycle), BERTH_UNRESOLVABLE, "%.*s is not bound yet",
                             BERTH_ARG(needs));
@@ -260,7 +260,7 @@ static void add_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod,
 static void remove_pod(struct berth_cycle *cycle, const struct berth_pod_info *pod,
                        struct berth_node_view node)
 {
-    count_loud(cycle, pod, node, UINT32_MAX); /* one less */
+    count_loud(cycle, pod, node, UINT32_MAX); /* one fewer */
     berth_log(0, "remove_pod %.*s of %u", BERTH_ARG(berth_object_name(berth_info_pod(pod))),
               (unsigned)berth_node_pods(node).len);
 }
@@ -270,7 +270,7 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     struct self *self = berth_cycle_self(cycle);
     struct state *state = *berth_cycle_state(cycle);
     state->filtered++;
-    berth_metric_add(self->asked, 1);
+    berth_metric_add(self->calls, 1);
     if (berth_node_label(node, "closed").ptr)
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "node(s) were closed");
     if (node.row < state->rows && state->loud[node.row])
@@ -345,7 +345,7 @@ static void unreserve(struct berth_cycle *cycle, uint32_t row)
     berth_log(0, "unreserve %.*s", BERTH_ARG(name_of(cycle)));
 }
 
-/* The file NAME.ending of the folder. */
+/* The path of NAME.ending in the folder. */
 static const char *file_of(struct berth_cycle *cycle, const char *ending, char path[512])
 {
     struct self *self = berth_cycle_self(cycle);
@@ -357,8 +357,8 @@ static const char *file_of(struct berth_cycle *cycle, const char *ending, char p
 /* ---- Permit: a thread answers ---- */
 struct answer {
     const struct berth_handle *handle;
-    char until[512]; /* a file; "": it is not waited for */
-    char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN], uid[NAME_MAX_LEN]; /* no uid: whoever has the name */
+    char until[512];                                                      /* a file; "": do not wait */
+    char namespace_[NAME_MAX_LEN], name[NAME_MAX_LEN], uid[NAME_MAX_LEN]; /* no uid: any pod with the name */
     bool refuse;
 };
 
@@ -370,7 +370,7 @@ static void *answer(void *context)
     while (own->until[0] && access(own->until, F_OK) < 0);
     if (own->refuse)
         berth_refuse_uid(own->handle, berth_text(own->namespace_), berth_text(own->name),
-                         berth_text(own->uid), berth_text("thread says no"));
+                         berth_text(own->uid), berth_text("rejected by a thread"));
     else
         berth_allow_uid(own->handle, berth_text(own->namespace_), berth_text(own->name),
                         berth_text(own->uid));
@@ -379,14 +379,14 @@ static void *answer(void *context)
     return NULL;
 }
 
-static void answer_later(struct berth_cycle *cycle, struct berth_str name, struct berth_str told)
+static void answer_later(struct berth_cycle *cycle, struct berth_str name, struct berth_str action)
 {
     struct self *self = berth_cycle_self(cycle);
     struct answer *own = calloc(1, sizeof(*own));
     pthread_t thread;
     own->handle = self->handle;
-    own->refuse = berth_is(told, "refuse");
-    if (berth_is(told, "file"))
+    own->refuse = berth_is(action, "refuse");
+    if (berth_is(action, "file"))
         file_of(cycle, "go", own->until);
     snprintf(own->namespace_, sizeof(own->namespace_), BERTH_FMT,
              BERTH_ARG(berth_object_namespace(berth_cycle_pod(cycle))));
@@ -406,19 +406,19 @@ static bool count_waiting(void *context, const struct berth_pod_info *pod)
 static struct berth_status permit(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
 {
     struct self *self = berth_cycle_self(cycle);
-    struct berth_str told = order(cycle, "test/permit");
+    struct berth_str action = order(cycle, "test/permit");
     uint32_t waiting = 0;
     (void)row;
-    if (!told.ptr)
+    if (!action.ptr)
         return BERTH_OK;
     berth_each_waiting(self->handle, count_waiting, &waiting);
     berth_log(0, "permit %.*s, %u wait", BERTH_ARG(name_of(cycle)), waiting);
     berth_metric_set(self->waiting, waiting);
-    if (berth_is(told, "no"))
+    if (berth_is(action, "no"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "not today");
-    *ret_timeout_ms = berth_is(told, "timeout") ? 200 : 60000;
-    if (berth_is(told, "wait") || berth_is(told, "refuse") || berth_is(told, "file"))
-        answer_later(cycle, name_of(cycle), told);
+    *ret_timeout_ms = berth_is(action, "timeout") ? 200 : 60000;
+    if (berth_is(action, "wait") || berth_is(action, "refuse") || berth_is(action, "file"))
+        answer_later(cycle, name_of(cycle), action);
     return berth_verdict(BERTH_WAIT);
 }
 
@@ -437,14 +437,14 @@ static bool there_is(struct berth_cycle *cycle, const char *ending)
     return access(file_of(cycle, ending, path), F_OK) == 0;
 }
 
-static struct berth_status work(struct berth_cycle *cycle, struct berth_str told, struct berth_str node,
+static struct berth_status work(struct berth_cycle *cycle, struct berth_str action, struct berth_str node,
                                 const char *what)
 {
     struct self *self = berth_cycle_self(cycle);
-    bool file = berth_is(told, "file") || berth_is(told, "mine");
+    bool file = berth_is(action, "file") || berth_is(action, "mine");
     if (file)
         touch(cycle, "begun");
-    for (int i = 0; berth_is(told, "slow") && i < 20 && !berth_cycle_cancelled(cycle); i++)
+    for (int i = 0; berth_is(action, "slow") && i < 20 && !berth_cycle_cancelled(cycle); i++)
         usleep(10000);
     while (file && !there_is(cycle, "go") && !berth_cycle_cancelled(cycle))
         usleep(10000);
@@ -452,7 +452,7 @@ static struct berth_status work(struct berth_cycle *cycle, struct berth_str told
               BERTH_ARG(name_of(cycle)), BERTH_ARG(node), pthread_equal(pthread_self(), self->core) != 0,
               berth_cycle_cluster(cycle) != NULL, *berth_cycle_state(cycle) != NULL,
               berth_cycle_cancelled(cycle));
-    if (!berth_is(told, "fail") || there_is(cycle, "failed"))
+    if (!berth_is(action, "fail") || there_is(cycle, "failed"))
         return BERTH_OK;
     if (self->args->folder.len)
         touch(cycle, "failed");
@@ -472,11 +472,11 @@ static struct berth_status pre_bind(struct berth_cycle *cycle, struct berth_str 
 
 static struct berth_status bind(struct berth_cycle *cycle, struct berth_str node)
 {
-    struct berth_str told = order(cycle, "test/bind");
-    struct berth_status status = told.ptr ? work(cycle, told, node, "bind") : BERTH_OK;
-    if (status.code != BERTH_SUCCESS || berth_is(told, "mine"))
+    struct berth_str action = order(cycle, "test/bind");
+    struct berth_status status = action.ptr ? work(cycle, action, node, "bind") : BERTH_OK;
+    if (status.code != BERTH_SUCCESS || berth_is(action, "mine"))
         return status;
-    return berth_verdict(BERTH_SKIP); /* the default binder does it */
+    return berth_verdict(BERTH_SKIP); /* left to the default binder */
 }
 
 static void post_bind(struct berth_cycle *cycle, uint32_t row)
@@ -506,7 +506,7 @@ static enum berth_hint_answer node_opened(const struct berth_hint *hint, const s
     return open ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;
 }
 
-static enum berth_hint_answer loud_one_left(const struct berth_hint *hint, const struct berth_pod *pod,
+static enum berth_hint_answer loud_pod_left(const struct berth_hint *hint, const struct berth_pod *pod,
                                             const struct berth_event *event)
 {
     (void)hint;
@@ -516,7 +516,7 @@ static enum berth_hint_answer loud_one_left(const struct berth_hint *hint, const
 }
 
 static const struct berth_event_rule events[] = {
-    { BERTH_EVENT_ASSIGNED_POD, BERTH_DELETE, loud_one_left },
+    { BERTH_EVENT_ASSIGNED_POD, BERTH_DELETE, loud_pod_left },
     { BERTH_EVENT_NODE, BERTH_ADD | BERTH_NODE_LABEL, node_opened },
     { BERTH_EVENT_POD, BERTH_POD_LABEL, NULL },
     { 0 },

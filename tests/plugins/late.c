@@ -1,10 +1,10 @@
-/* late.c: two plugins in one file, for the ends of things.
+/* late.c: two plugins in one file, for tests of shutdown and of removed pods.
  *
- * Late: its PreBind goes on after nobody waits for it any more, as the label "late" of the pod tells it to:
- *     leaves    until the pod is gone; then it gives up its state of the cycle, as it may
- *     changes   likewise, and has another state instead
- *     never     for ever, with what it has made for itself
- * Selfless: has made nothing for itself, but a thread that says that it is there until it is released. */
+ * Late: its PreBind continues after its result is no longer needed, by the pod's label "late":
+ *     leaves    until the pod is gone; then it drops its cycle state, as it may
+ *     changes   likewise, and sets another state instead
+ *     never     forever, with memory of its own
+ * Selfless: has no memory of its own, only a thread that calls berth until the plugin is released. */
 #include <berth/plugin.h>
 
 #include <pthread.h>
@@ -79,7 +79,7 @@ static const struct berth_plugin late = { .name = "Late",
                                           .unreserve = unreserve,
                                           .pre_bind = pre_bind };
 
-/* ---- the other one ---- */
+/* ---- Selfless ---- */
 static const struct berth_handle *handle;
 static pthread_t thread;
 static atomic_bool stop;
@@ -87,7 +87,7 @@ static atomic_bool stop;
 static void *call(void *unused)
 {
     while (!atomic_load(&stop)) {
-        berth_activate(handle, berth_text("nowhere"), berth_text("nobody"));
+        berth_activate(handle, berth_text("nowhere"), berth_text("unknown"));
         usleep(10000);
     }
     return unused;

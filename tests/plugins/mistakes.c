@@ -1,10 +1,10 @@
-/* mistakes.c: a plugin that does wrong what a pod's label "mistake" says, one thing at a time. What comes of it is a
- * sentence, or nothing; see test_plugins.py. */
+/* mistakes.c: a plugin that makes the mistake in a pod's label "mistake". The result is an error or no effect; see
+ * test_plugins.py. */
 #include <berth/plugin.h>
 
 #include <stdlib.h>
 
-static const struct berth_cluster *kept; /* which nobody should do who blocks */
+static const struct berth_cluster *kept; /* must not be kept by a blocking callback */
 
 static bool is(struct berth_cycle *cycle, const char *what)
 {
@@ -16,14 +16,14 @@ static struct berth_status strange(void)
     return berth_verdict((enum berth_code)42);
 }
 
-/* Says that there are reasons. */
+/* Claims to have reasons, without any. */
 static struct berth_status silent(enum berth_code code)
 {
     struct berth_status status = { code, 3, NULL, NULL };
     return status;
 }
 
-/* A reason of so many bytes, none of which is a character by itself. */
+/* A reason of `len` bytes that are not valid UTF-8. */
 static struct berth_status lengthy(struct berth_cycle *cycle, uint32_t len)
 {
     struct berth_str text = { berth_alloc(berth_cycle_arena(cycle), len), len };
@@ -53,12 +53,12 @@ static bool visit(void *context, const void *object)
     return true;
 }
 
-/* Asks about what is not there. Nothing of it is anything. */
+/* Looks up objects that do not exist: every result is empty. */
 static bool finds_nothing(struct berth_cycle *cycle)
 {
     const struct berth_cluster *cluster = berth_cycle_cluster(cycle);
-    struct berth_str nobody = berth_text("nobody");
-    struct berth_node_view node = berth_node(cluster, berth_node_row(cluster, nobody));
+    struct berth_str unknown = berth_text("unknown");
+    struct berth_node_view node = berth_node(cluster, berth_node_row(cluster, unknown));
     uint32_t resource = berth_resource(cluster, "no/such");
     berth_each(cluster, "ConfigMap", visit, NULL);
     berth_each(NULL, "Pod", visit, NULL);
@@ -66,10 +66,10 @@ static bool finds_nothing(struct berth_cycle *cycle)
            !berth_node_pods(node).len && !berth_node_used(node, 0) && !berth_node_allocatable(node, 0) &&
            !berth_node_used(berth_node(cluster, 0), resource) && !berth_object_name(NULL).ptr &&
            !berth_object_label(NULL, "a").ptr && !berth_object_annotation(NULL, "a").ptr &&
-           !berth_object_uid(berth_get(cluster, "Pod", nobody, nobody)).ptr &&
-           !berth_get(cluster, NULL, nobody, nobody) && !berth_get(cluster, "ConfigMap", nobody, nobody) &&
-           !berth_get(NULL, "Pod", nobody, nobody) &&
-           !berth_info_pod(berth_find_pod(cluster, nobody, nobody)) && !berth_pod_request(NULL, 0) &&
+           !berth_object_uid(berth_get(cluster, "Pod", unknown, unknown)).ptr &&
+           !berth_get(cluster, NULL, unknown, unknown) &&
+           !berth_get(cluster, "ConfigMap", unknown, unknown) && !berth_get(NULL, "Pod", unknown, unknown) &&
+           !berth_info_pod(berth_find_pod(cluster, unknown, unknown)) && !berth_pod_request(NULL, 0) &&
            berth_info_row(NULL) == BERTH_ROW_NONE &&
            berth_read("Pod", NULL, "metadata.name").type == BERTH_ABSENT &&
            berth_read("ConfigMap", berth_cycle_pod(cycle), "data").type == BERTH_ABSENT &&
@@ -95,9 +95,9 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
 
 static int overflow(int depth)
 {
-    volatile char room[4096];
-    room[0] = (char)depth;
-    return overflow(depth + 1) + room[0];
+    volatile char frame[4096];
+    frame[0] = (char)depth;
+    return overflow(depth + 1) + frame[0];
 }
 
 static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
@@ -114,7 +114,7 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     if (is(cycle, "filter-latin"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "the caf\xe9 is closed");
     if (is(cycle, "post-filter-twice") && berth_node_pods(node).len)
-        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "somebody sits there");
+        return BERTH_REJECT(BERTH_UNSCHEDULABLE, "occupied");
     if (is(cycle, "filter-skip"))
         return berth_verdict(BERTH_SKIP);
     if (is(cycle, "filter-full"))
@@ -133,7 +133,7 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     return BERTH_OK;
 }
 
-/* The node where somebody is, and whom it takes for a victim. */
+/* Nominates an occupied node, with its pods as victims. */
 static struct berth_status takes(struct berth_cycle *cycle, struct berth_post_filter_result *ret)
 {
     struct berth_rows rows = berth_nodes(berth_cycle_cluster(cycle));
@@ -153,12 +153,12 @@ static struct berth_status takes(struct berth_cycle *cycle, struct berth_post_fi
 static struct berth_status post_filter(struct berth_cycle *cycle, struct berth_diagnosis *diagnosis,
                                        struct berth_post_filter_result *ret)
 {
-    const struct berth_pod_info *nobody[] = { NULL, berth_cycle_info(cycle) };
+    const struct berth_pod_info *unknown[] = { NULL, berth_cycle_info(cycle) };
     (void)diagnosis;
     if (is(cycle, "post-filter-fits"))
-        return berth_fits_without(cycle, 0, nobody, 2).code == BERTH_UNSCHEDULABLE
-                   ? BERTH_REJECT(BERTH_UNSCHEDULABLE, "nobody made room")
-                   : BERTH_REJECT(BERTH_UNSCHEDULABLE, "nobody left, and there is room");
+        return berth_fits_without(cycle, 0, unknown, 2).code == BERTH_UNSCHEDULABLE
+                   ? BERTH_REJECT(BERTH_UNSCHEDULABLE, "the pod does not fit")
+                   : BERTH_REJECT(BERTH_UNSCHEDULABLE, "the pod fits without victims");
     if (is(cycle, "post-filter-self") || is(cycle, "post-filter-failed") || is(cycle, "post-filter-twice"))
         return takes(cycle, ret);
     ret->nominated_row = is(cycle, "post-filter-row") ? 12345 : 0;
@@ -210,7 +210,7 @@ static struct berth_status pre_bind(struct berth_cycle *cycle, struct berth_str 
 {
     (void)node;
     if (is(cycle, "pre-flight-skip"))
-        return BERTH_REJECT(BERTH_ERROR, "it said that there is nothing to do");
+        return BERTH_REJECT(BERTH_ERROR, "called after a Skip");
     if (is(cycle, "pre-bind-silent"))
         return silent(BERTH_ERROR);
     if (is(cycle, "pre-bind-refuses"))

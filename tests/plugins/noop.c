@@ -1,9 +1,9 @@
-/* noop.c: plugins that do nothing, to measure what that costs.
+/* noop.c: plugins that do nothing, to measure their overhead.
  *
- *     Noop       a filter that lets everything pass
- *     NoopScore  a scorer that finds all nodes equal
- *     Idle       a filter and a scorer that are never asked, because PreFilter and PreScore say Skip
- *     Absent     is loaded, and enabled by nobody */
+ *     Noop       a filter that accepts every node
+ *     NoopScore  a scorer with equal scores
+ *     Idle       a filter and a scorer that are never called, because PreFilter and PreScore return Skip
+ *     Absent     loaded, and not enabled */
 #include <berth/plugin.h>
 
 static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)

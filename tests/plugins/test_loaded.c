@@ -1,6 +1,6 @@
-/* test_loaded.c: a plugin from a shared object in an engine with a host: every slot, threads, and what is refused.
+/* test_loaded.c: a plugin from a shared object in an engine with a host: every slot, threads, and rejected modules.
  *
- * everything.so says in the log what it is asked; the log goes to a file that the tests read. */
+ * everything.so logs its calls; the log goes to a file that the tests read. */
 #include "support/engine_fixture.h"
 
 #include <dlfcn.h>
@@ -26,10 +26,10 @@
     "{kind: Pod, metadata: {name: " name ", labels: {" labels "}}, spec: {containers: [{name: c, image: i, " \
     "resources: {requests: {cpu: 1}}}]}}"
 
-struct scene {
+struct setup {
     struct engine_fixture e;
     struct loaded loaded;
-    VEC(uint64_t) tickets; /* of effects that want an answer */
+    VEC(uint64_t) tickets; /* of unanswered effects */
     struct strbuf failures;
 };
 
@@ -45,46 +45,46 @@ static const struct berth_module *open_module(void)
 
 static void emit(void *context, const struct effect *effect)
 {
-    struct scene *scene = context;
+    struct setup *setup = context;
     if (effect->ticket)
-        *vec_push(&scene->tickets) = effect->ticket;
+        *vec_push(&setup->tickets) = effect->ticket;
 }
 
 static void notice(void *context, const struct notice *notice)
 {
-    struct scene *scene = context;
+    struct setup *setup = context;
     if (notice->kind == NOTICE_BINDING_FAILED)
-        strbuf_printf(&scene->failures, STR_FMT ": " STR_FMT "\n", STR_ARG(notice->pod->meta.name),
+        strbuf_printf(&setup->failures, STR_FMT ": " STR_FMT "\n", STR_ARG(notice->pod->meta.name),
                       STR_ARG(notice->message));
 }
 
-static void scene_open(struct scene *scene, const char *config)
+static void setup_init(struct setup *setup, const char *config)
 {
     struct error err;
-    memset(scene, 0, sizeof(*scene));
+    memset(setup, 0, sizeof(*setup));
     if (ftruncate(log_fd, 0) < 0 || lseek(log_fd, 0, SEEK_SET) < 0)
         fail_msg("no log");
-    loaded_init(&scene->loaded, &builtin_plugins);
-    if (loaded_add(&scene->loaded, open_module(), "everything.so", &err) < 0)
+    loaded_init(&setup->loaded, &builtin_plugins);
+    if (loaded_add(&setup->loaded, open_module(), "everything.so", &err) < 0)
         fail_msg("%s", err.text);
     engine_fixture_init(
-        &scene->e, config,
+        &setup->e, config,
         &(struct engine_options){ .seed = 1,
                                   .now_ns = 1,
                                   .slowest = PATH_INDEX,
-                                  .registry = &scene->loaded.registry,
-                                  .host = { .emit = emit, .notice = notice, .context = scene } });
+                                  .registry = &setup->loaded.registry,
+                                  .host = { .emit = emit, .notice = notice, .context = setup } });
 }
 
 static char folder[] = "/tmp/berth-loaded-XXXXXX";
 
 /* "test/permit: file" and "test/pre-bind: file" of a pod last until let_go(). */
-static void scene_open_held(struct scene *scene)
+static void setup_init_held(struct setup *setup)
 {
     char config[1024];
     snprintf(config, sizeof(config), CONFIG(", pluginConfig: [{name: Everything, args: {folder: %s}}]"),
              folder);
-    scene_open(scene, config);
+    setup_init(setup, config);
 }
 
 static void let_go(const char *pod)
@@ -96,15 +96,15 @@ static void let_go(const char *pod)
     close(fd);
 }
 
-static void scene_close(struct scene *scene)
+static void setup_release(struct setup *setup)
 {
-    engine_fixture_release(&scene->e);
-    loaded_release(&scene->loaded);
-    vec_release(&scene->tickets);
-    strbuf_release(&scene->failures);
+    engine_fixture_release(&setup->e);
+    loaded_release(&setup->loaded);
+    vec_release(&setup->tickets);
+    strbuf_release(&setup->failures);
 }
 
-/* All that was logged so far. */
+/* The log so far. */
 static const char *log_so_far(void)
 {
     static char text[1 << 16];
@@ -119,28 +119,28 @@ static const char *log_so_far(void)
             fail_msg("not in the log: %s\n%s", (part), log_so_far()); \
     } while (0)
 
-/* As long as a test waits for what is to come, and less than a permit lasts. */
+/* How long a test waits; less than the timeout of a Permit. */
 enum { PATIENT = 4000 };
 
-/* Answers everything, and hears what plugins have to say, for a while or until nothing is on its way. */
-static void settle(struct scene *scene, int rounds)
+/* Answers all effects and takes plugin messages, for a number of rounds or until nothing is pending. */
+static void settle(struct setup *setup, int rounds)
 {
     struct answer done = { .kind = ANSWER_DONE };
-    for (int i = 0; i < rounds && (engine_bindings(&scene->e.engine) || i == 0); i++) {
-        scene->e.now_ns += 10 * 1000000;
-        engine_tick(&scene->e.engine, scene->e.now_ns);
-        for (size_t k = 0; k < scene->tickets.len; k++)
-            engine_answer(&scene->e.engine, scene->tickets.items[k], &done, scene->e.now_ns);
-        vec_clear(&scene->tickets);
+    for (int i = 0; i < rounds && (engine_bindings(&setup->e.engine) || i == 0); i++) {
+        setup->e.now_ns += 10 * 1000000;
+        engine_tick(&setup->e.engine, setup->e.now_ns);
+        for (size_t k = 0; k < setup->tickets.len; k++)
+            engine_answer(&setup->e.engine, setup->tickets.items[k], &done, setup->e.now_ns);
+        vec_clear(&setup->tickets);
         nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
     }
 }
 
 /* ---- slots ---- */
-static void every_slot_is_asked(void **state _unused_)
+static void every_slot_is_called(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("small", "2", ""));
     fixture_load(&s.e.f, NODE("large", "4", ""));
     fixture_load(&s.e.f, NODE("shut", "8", ", labels: {closed: 'yes'}"));
@@ -156,14 +156,14 @@ static void every_slot_is_asked(void **state _unused_)
     assert_logged("reserve p on large after 3 filters");
     assert_logged("pre_bind p on large, core thread: 0, cluster: 0, state: 1, cancelled: 0");
     assert_logged("post_bind p");
-    scene_close(&s);
+    setup_release(&s);
     assert_logged("release");
 }
 
-static void pods_come_in_the_plugins_order_and_to_its_nodes(void **state _unused_)
+static void pods_are_ordered_and_narrowed_by_the_plugin(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     fixture_load(&s.e.f, NODE("two", "8", ""));
     engine_fixture_add(&s.e, POD("a", ""));
@@ -177,28 +177,28 @@ static void pods_come_in_the_plugins_order_and_to_its_nodes(void **state _unused
     assert_int_equal(decision.row, ROW_NONE);
     assert_true(str_contains(decision.message, STR("Everything")));
     settle(&s, 50);
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void pre_enqueue_holds_back(void **state _unused_)
+static void pre_enqueue_gates(void **state _unused_)
 {
-    struct scene s;
+    struct setup s;
     struct status gate;
     struct error err;
-    scene_open(&s, CONFIG(", pluginConfig: [{name: Everything, args: {greeting: ahoy}}]"));
+    setup_init(&s, CONFIG(", pluginConfig: [{name: Everything, args: {greeting: ahoy}}]"));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     fixture_load(&s.e.f, POD("held", "test/pre-enqueue: hold"));
     assert_int_equal(engine_add_pod(&s.e.engine, s.e.f.last_pod, 1, &gate, &err), 0);
     assert_int_equal(gate.code, STATUS_UNRESOLVABLE);
     assert_true(str_is(status_message(gate, &s.e.f.arena), "ahoy, wait"));
-    scene_close(&s);
+    setup_release(&s);
 }
 
 /* ---- Permit ---- */
 static void a_thread_allows(void **state _unused_)
 {
-    struct scene s;
-    scene_open_held(&s);
+    struct setup s;
+    setup_init_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
     engine_fixture_add(&s.e, POD("c", "test/permit: file"));
     engine_fixture_add(&s.e, POD("b", "test/permit: file"));
@@ -213,10 +213,10 @@ static void a_thread_allows(void **state _unused_)
     assert_int_equal(engine_bindings(&s.e.engine), 0);
     assert_logged("post_bind b");
     assert_logged("post_bind c");
-    scene_close(&s);
+    setup_release(&s);
 }
 
-/* What is said of a pod that is gone does not reach the next one of that name. */
+/* A permission for a deleted pod does not apply to the next pod with that name. */
 static void permission_is_for_one_pod(void **state _unused_)
 {
     static const struct {
@@ -224,8 +224,8 @@ static void permission_is_for_one_pod(void **state _unused_)
         size_t waiting;
     } cases[] = { { "the one before", 1 }, { "u-a", 0 } };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct scene s;
-        scene_open(&s, CONFIG(""));
+        struct setup s;
+        setup_init(&s, CONFIG(""));
         fixture_load(&s.e.f, NODE("one", "4", ""));
         engine_fixture_add(&s.e,
                            "{kind: Pod, metadata: {name: a, uid: u-a, labels: {test/permit: timeout}}, spec: "
@@ -240,28 +240,28 @@ static void permission_is_for_one_pod(void **state _unused_)
                              (struct berth_str){ uid.ptr, uid.len });
         engine_tick(&s.e.engine, s.e.now_ns);
         assert_int_equal(s.e.engine.bindings_at[BINDING_PERMIT], cases[i].waiting);
-        scene_close(&s);
+        setup_release(&s);
     }
 }
 
-static void a_thread_refuses(void **state _unused_)
+static void a_thread_rejects(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/permit: refuse"));
     engine_fixture_step(&s.e);
     settle(&s, PATIENT);
     assert_int_equal(pod->row, ROW_NONE);
-    assert_non_null(strstr(s.failures.text, "thread says no"));
+    assert_non_null(strstr(s.failures.text, "rejected by a thread"));
     assert_logged("unreserve a");
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void permission_that_does_not_come_runs_out(void **state _unused_)
+static void a_permit_without_an_answer_times_out(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/permit: timeout"));
     engine_fixture_step(&s.e);
@@ -273,14 +273,14 @@ static void permission_that_does_not_come_runs_out(void **state _unused_)
     assert_int_equal(pod->row, ROW_NONE);
     assert_non_null(
         strstr(s.failures.text, "rejected due to timeout after waiting 200ms at plugin Everything"));
-    scene_close(&s);
+    setup_release(&s);
 }
 
 /* ---- PreBind ---- */
 static void others_are_decided_while_pre_bind_blocks(void **state _unused_)
 {
-    struct scene s;
-    scene_open_held(&s);
+    struct setup s;
+    setup_init_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
     engine_fixture_add(&s.e, POD("z", "test/pre-bind: file"));
     engine_fixture_add(&s.e, POD("a", ""));
@@ -293,13 +293,13 @@ static void others_are_decided_while_pre_bind_blocks(void **state _unused_)
     let_go("z");
     settle(&s, PATIENT);
     assert_logged("post_bind z");
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void a_failure_of_pre_bind_gives_the_pod_back(void **state _unused_)
+static void a_failure_of_pre_bind_requeues_the_pod(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/pre-bind: fail"));
     engine_fixture_step(&s.e);
@@ -307,14 +307,14 @@ static void a_failure_of_pre_bind_gives_the_pod_back(void **state _unused_)
     assert_int_equal(pod->row, ROW_NONE);
     assert_non_null(strstr(s.failures.text, "running PreBind plugin \"Everything\": disk 3 is on fire"));
     assert_logged("unreserve a");
-    scene_close(&s);
+    setup_release(&s);
 }
 
-/* The pod goes while the plugin is at it: nothing that it uses may go before it is done. */
+/* The pod is deleted during PreBind: nothing that the plugin uses may be freed before it returns. */
 static void work_outlives_its_pod(void **state _unused_)
 {
-    struct scene s;
-    scene_open_held(&s);
+    struct setup s;
+    setup_init_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
     struct pod_info *pod = engine_fixture_add(&s.e, POD("a", "test/pre-bind: file"));
     engine_fixture_step(&s.e);
@@ -325,26 +325,26 @@ static void work_outlives_its_pod(void **state _unused_)
     engine_tick(&s.e.engine, 4);
     assert_logged("pre_bind a on one, core thread: 0, cluster: 0, state: 1, cancelled: 1");
     assert_null(strstr(log_so_far(), "post_bind"));
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void the_engine_ends_while_work_is_under_way(void **state _unused_)
+static void the_engine_ends_while_work_is_pending(void **state _unused_)
 {
-    struct scene s;
-    scene_open_held(&s);
+    struct setup s;
+    setup_init_held(&s);
     fixture_load(&s.e.f, NODE("one", "4", ""));
     engine_fixture_add(&s.e, POD("a", "test/pre-bind: file"));
     engine_fixture_step(&s.e);
-    scene_close(&s);
+    setup_release(&s);
     assert_logged("cancelled: 1");
 }
 
 /* ---- the queue ---- */
 static void one_pod_activates_another(void **state _unused_)
 {
-    struct scene s;
+    struct setup s;
     struct decision decision;
-    scene_open(&s, CONFIG(""));
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     engine_fixture_add(&s.e, POD("z", "test/narrow: nowhere"));
     engine_fixture_step(&s.e);
@@ -355,14 +355,14 @@ static void one_pod_activates_another(void **state _unused_)
     decision = engine_fixture_step(&s.e);
     assert_true(str_is(decision.pod->api->meta.name, "z"));
     settle(&s, 50);
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void hints_decide_who_wakes(void **state _unused_)
+static void hints_decide_which_pods_are_queued(void **state _unused_)
 {
-    struct scene s;
+    struct setup s;
     struct decision decision;
-    scene_open(&s, CONFIG(""));
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ", labels: {closed: 'yes'}"));
     engine_fixture_add(&s.e, POD("a", ""));
     decision = engine_fixture_step(&s.e);
@@ -386,13 +386,13 @@ static void hints_decide_who_wakes(void **state _unused_)
     assert_logged("hint a self=1 actions=8 open=1");
     assert_int_not_equal(engine_fixture_step(&s.e).row, ROW_NONE);
     settle(&s, 50);
-    scene_close(&s);
+    setup_release(&s);
 }
 
 static void post_filter_finds_victims_by_what_if(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s, CONFIG(""));
+    struct setup s;
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "1", ""));
     fixture_load(&s.e.f, NODE("shut", "8", ", labels: {closed: 'yes'}"));
     engine_fixture_add(&s.e, POD("low", ""));
@@ -407,23 +407,23 @@ static void post_filter_finds_victims_by_what_if(void **state _unused_)
     assert_logged("add_pod low");
     assert_logged("post_filter one code=2 fits_without=1");
     settle(&s, 20);
-    scene_close(&s);
+    setup_release(&s);
 }
 
 /* ---- arguments and metrics ---- */
 static void arguments_are_decoded(void **state _unused_)
 {
-    struct scene s;
-    scene_open(&s,
+    struct setup s;
+    setup_init(&s,
                CONFIG(", pluginConfig: [{name: Everything, args: {greeting: ahoy, number: 12, pause: 1m30s, "
                       "ratio: 0.25, loud: true, words: [a, b], pairs: {k: v}, inner: {depth: 3}, "
                       "items: [{depth: 1}, {depth: 2}]}}]"));
     assert_logged(
         "init ahoy number=12 pause=90000000000 ratio=0.250 loud=1 words=2 pairs=1 depth=3 items=3 json=");
-    scene_close(&s);
+    setup_release(&s);
 }
 
-static void wrong_arguments_are_refused_in_one_sentence(void **state _unused_)
+static void wrong_arguments_are_rejected_with_one_error(void **state _unused_)
 {
     static const struct {
         const char *args, *sentence;
@@ -453,17 +453,17 @@ static void wrong_arguments_are_refused_in_one_sentence(void **state _unused_)
 
 static void metrics_are_shown(void **state _unused_)
 {
-    struct scene s;
+    struct setup s;
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
-    scene_open(&s, CONFIG(""));
+    setup_init(&s, CONFIG(""));
     fixture_load(&s.e.f, NODE("one", "4", ""));
     engine_fixture_add(&s.e, POD("a", ""));
     engine_fixture_step(&s.e);
     settle(&s, 50);
     host_metrics_write(&out);
-    assert_non_null(strstr(out.text, "# TYPE everything_asked_total counter"));
-    assert_non_null(strstr(out.text, "everything_asked_total{point=\"filter\"} "));
-    scene_close(&s);
+    assert_non_null(strstr(out.text, "# TYPE everything_calls_total counter"));
+    assert_non_null(strstr(out.text, "everything_calls_total{point=\"filter\"} "));
+    setup_release(&s);
 }
 
 /* ---- any field of any object ---- */
@@ -503,7 +503,7 @@ static void objects_are_read_by_path(void **state _unused_)
     fixture_release(&f);
 }
 
-/* ---- modules that are refused ---- */
+/* ---- rejected modules ---- */
 static struct berth_status any_filter(struct berth_cycle *cycle, struct berth_node_view node)
 {
     (void)cycle, (void)node;
@@ -542,7 +542,7 @@ static const struct berth_plugin blind = { .name = "Blind",
                                            .reads = (const char *const[]){ "spec.tolerations", "spec.colour",
                                                                            NULL } };
 
-static void bad_modules_are_one_sentence(void **state _unused_)
+static void bad_modules_give_one_error(void **state _unused_)
 {
     static const struct berth_host *host;
     static const struct berth_plugin *const goods[] = { &good, &good, NULL }, *const none[] = { NULL };
@@ -590,8 +590,8 @@ static void bad_modules_are_one_sentence(void **state _unused_)
     }
 }
 
-/* What was built against an older header has shorter structs: what it does not know is NULL. */
-static void an_older_plugin_is_taken(void **state _unused_)
+/* A module built against an older header has shorter structs: missing members are NULL. */
+static void an_older_plugin_is_accepted(void **state _unused_)
 {
     static const struct berth_host *host;
     static const struct berth_plugin *const goods[] = { &good };
@@ -634,26 +634,26 @@ int main(void)
     if (log_fd < 0 || log_init(&(struct log_options){ .fd = log_fd }, &err) < 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_slot_is_asked),
-        cmocka_unit_test(pods_come_in_the_plugins_order_and_to_its_nodes),
-        cmocka_unit_test(pre_enqueue_holds_back),
+        cmocka_unit_test(every_slot_is_called),
+        cmocka_unit_test(pods_are_ordered_and_narrowed_by_the_plugin),
+        cmocka_unit_test(pre_enqueue_gates),
         cmocka_unit_test(a_thread_allows),
         cmocka_unit_test(permission_is_for_one_pod),
-        cmocka_unit_test(a_thread_refuses),
-        cmocka_unit_test(permission_that_does_not_come_runs_out),
+        cmocka_unit_test(a_thread_rejects),
+        cmocka_unit_test(a_permit_without_an_answer_times_out),
         cmocka_unit_test(others_are_decided_while_pre_bind_blocks),
-        cmocka_unit_test(a_failure_of_pre_bind_gives_the_pod_back),
+        cmocka_unit_test(a_failure_of_pre_bind_requeues_the_pod),
         cmocka_unit_test(work_outlives_its_pod),
-        cmocka_unit_test(the_engine_ends_while_work_is_under_way),
+        cmocka_unit_test(the_engine_ends_while_work_is_pending),
         cmocka_unit_test(one_pod_activates_another),
-        cmocka_unit_test(hints_decide_who_wakes),
+        cmocka_unit_test(hints_decide_which_pods_are_queued),
         cmocka_unit_test(post_filter_finds_victims_by_what_if),
         cmocka_unit_test(arguments_are_decoded),
-        cmocka_unit_test(wrong_arguments_are_refused_in_one_sentence),
+        cmocka_unit_test(wrong_arguments_are_rejected_with_one_error),
         cmocka_unit_test(metrics_are_shown),
         cmocka_unit_test(objects_are_read_by_path),
-        cmocka_unit_test(bad_modules_are_one_sentence),
-        cmocka_unit_test(an_older_plugin_is_taken),
+        cmocka_unit_test(bad_modules_give_one_error),
+        cmocka_unit_test(an_older_plugin_is_accepted),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,9 +1,9 @@
-/* test_permit.c: pods that wait for permission, and everything that may happen meanwhile, in any order: they are
- * allowed, refused, forgotten, deleted, changed, bound by somebody else, made again under the same name; nodes go and
- * come; the API server answers late, never, or with a refusal.
+/* test_permit.c: pods that wait in Permit, with all other events in random order: they are allowed, rejected, timed
+ * out, deleted, changed, bound by another scheduler, recreated; nodes are removed and added; the API server answers
+ * late, never, or with an error.
  *
- * After every step: who is reserved is exactly who is on the way, rooms are what the pods in them need, nobody is lost.
- * A failing seed says so, and does it again: test_permit SEED. */
+ * After every step: exactly the pods in a binding cycle are reserved, requested resources are those of the pods, and no
+ * pod is lost. A failing seed is printed; test_permit SEED repeats it. */
 #include "unit/engine/fake_host.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@
 enum { PODS = 12, NODES = 3, STEPS = 1500, SEEDS = 50 };
 
 /* ---- plugins ---- */
-static int outstanding[PODS]; /* reserved, and neither given back nor bound */
+static int outstanding[PODS]; /* reserved, and neither unreserved nor bound */
 static struct rng rng;
 
 static uint32_t below(uint32_t n)
@@ -54,11 +54,11 @@ static struct status permit(struct cycle *cycle, uint32_t row, int64_t *ret_time
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
     (void)row;
-    uint32_t verdict = below(8);
+    uint32_t choice = below(8);
     cycle->wake_ns = cycle->now_ns + SECOND;
-    if (verdict < 3)
+    if (choice < 3)
         return (struct status){ .code = STATUS_WAIT };
-    return verdict == 3 ? status_printf(cycle->arena, STATUS_ERROR, "no luck") : STATUS_OK;
+    return choice == 3 ? status_printf(cycle->arena, STATUS_ERROR, "no luck") : STATUS_OK;
 }
 
 extern const struct plugin plugin_priority_sort, plugin_default_binder, plugin_node_resources_fit;
@@ -74,7 +74,7 @@ static const struct registry registry = { plugins, ARRAY_SIZE(plugins) };
     "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, " \
     "{name: NodeResourcesFit}, {name: Guard}, {name: Gate}, {name: DefaultBinder}]}}}]"
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 static uint32_t versions; /* of anything */
 static uint32_t lives[PODS];
 
@@ -85,7 +85,7 @@ static struct pod_info *pod_of(const struct fake_host *h, uint32_t number)
     return cluster_find_pod(&h->e.f.cluster, STR("default"), str_from(name));
 }
 
-static void tell_pod(struct fake_host *h, uint32_t number, const char *meta, const char *spec)
+static void load_pod(struct fake_host *h, uint32_t number, const char *meta, const char *spec)
 {
     fixture_loadf(&h->e.f,
                   "{kind: Pod, metadata: {name: p%u, uid: u%u-%u, resourceVersion: '%u'%s}, spec: "
@@ -94,27 +94,27 @@ static void tell_pod(struct fake_host *h, uint32_t number, const char *meta, con
                   number, number, lives[number], ++versions, meta, spec);
 }
 
-/* The next version of a pod that is not bound yet, and is not leaving. */
+/* The next version of a pod that is neither bound nor terminating. */
 static void change_pod(struct fake_host *h, uint32_t number)
 {
     struct pod_info *pod = pod_of(h, number);
     uint32_t how = below(8);
     if (!pod) {
         lives[number]++;
-        tell_pod(h, number, "", "");
+        load_pod(h, number, "", "");
     } else if (how == 0 || pod->terminating || pod->api->spec.node_name.len) {
         engine_remove_pod(&h->e.engine, pod, h->e.now_ns);
     } else if (how == 1) {
-        tell_pod(h, number, ", deletionTimestamp: '2026-01-01T00:00:00Z'", "");
+        load_pod(h, number, ", deletionTimestamp: '2026-01-01T00:00:00Z'", "");
     } else if (how == 2) {
-        tell_pod(h, number, "", ", nodeName: far");
+        load_pod(h, number, "", ", nodeName: far");
     } else if (how == 3) {
-        lives[number]++; /* the watch has missed its end */
-        tell_pod(h, number, "", "");
+        lives[number]++; /* its deletion was not seen */
+        load_pod(h, number, "", "");
     } else {
         char labels[32];
         snprintf(labels, sizeof(labels), ", labels: {v: v%u}", versions);
-        tell_pod(h, number, labels, "");
+        load_pod(h, number, labels, "");
     }
 }
 
@@ -156,7 +156,7 @@ static void answer_one(struct fake_host *h)
     }
 }
 
-static void happen(struct fake_host *h)
+static void random_event(struct fake_host *h)
 {
     struct decision decision;
     switch (below(8)) {
@@ -183,23 +183,23 @@ static void happen(struct fake_host *h)
     }
 }
 
-/* ---- what must be true ---- */
+/* ---- invariants ---- */
 static void check_pods(const struct fake_host *h, uint64_t seed, int step)
 {
     const struct engine *engine = &h->e.engine;
     int64_t need[NODES + 1] = { 0 };
     for (uint32_t i = 0; i < PODS; i++) {
         struct pod_info *pod = pod_of(h, i);
-        bool on_the_way = pod && binding_find(engine, pod->api);
-        if (outstanding[i] != on_the_way)
-            fail_msg("seed %llu, step %d: p%u is %son its way and reserved %d times",
-                     (unsigned long long)seed, step, i, on_the_way ? "" : "not ", outstanding[i]);
+        bool in_binding = pod && binding_find(engine, pod->api);
+        if (outstanding[i] != in_binding)
+            fail_msg("seed %llu, step %d: p%u is %sin a binding cycle and reserved %d times",
+                     (unsigned long long)seed, step, i, in_binding ? "" : "not ", outstanding[i]);
         if (!pod)
             continue;
         const struct queued_pod *entry = queue_find(&engine->queue, pod);
         bool waits = entry && entry->place != QUEUE_IN_FLIGHT;
         bool wants = !pod->terminating && pod->row == ROW_NONE && !pod->api->spec.node_name.len;
-        if (wants && !on_the_way && !waits)
+        if (wants && !in_binding && !waits)
             fail_msg("seed %llu, step %d: p%u is lost", (unsigned long long)seed, step, i);
         for (uint32_t k = 0; k <= NODES && pod->row != ROW_NONE; k++) {
             char name[8];
@@ -244,7 +244,7 @@ static void churn(uint64_t seed)
         fixture_loadf(&h.e.f,
                       "{kind: Node, metadata: {name: n%u}, status: {allocatable: {cpu: 2, pods: 20}}}", i);
     for (int step = 0; step < STEPS; step++) {
-        happen(&h);
+        random_event(&h);
         check_pods(&h, seed, step);
         if (step % 16 == 0)
             check_lists(&h);
@@ -263,7 +263,7 @@ static void churn(uint64_t seed)
 
 static uint64_t only_seed;
 
-static void nothing_leaks_whatever_happens(void **state)
+static void nothing_leaks(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS && !only_seed; seed++)
@@ -274,7 +274,7 @@ static void nothing_leaks_whatever_happens(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_leaks_whatever_happens) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_leaks) };
     only_seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

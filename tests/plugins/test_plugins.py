@@ -1,4 +1,4 @@
-"""Shared objects with plugins, built here with nothing but a compiler and the public header, in the program."""
+"""Shared objects with plugins, built with only a compiler and the public header, and loaded into berth."""
 import os
 import shutil
 import subprocess
@@ -113,7 +113,7 @@ class BusinessAffinity(Plugins):
         self.assertEqual(self.placed(report), {"default/web": "edge-1"})
         self.assertIn("1 node(s) were in the pool edge, where no database may run", self.reasons(report)["default/db"])
 
-    def test_a_service_likes_one_zone(self):
+    def test_a_service_prefers_one_zone(self):
         service = {"business/service": "shop"}
         objects = self.nodes()[2:] + [pod("first", on="any-b", cpu="2", labels=service)]
         objects += [pod("s%d" % i, labels=service) for i in range(3)]
@@ -126,14 +126,14 @@ class CostOptimization(Plugins):
     TYPE = "node.kubernetes.io/instance-type"
     SPOT = {"node.kubernetes.io/lifecycle": "spot"}
 
-    def test_cheap_before_dear_and_spot_before_both(self):
+    def test_cheap_before_expensive_and_spot_before_both(self):
         nodes = [node("dear", labels={self.TYPE: "m5.xlarge"}), node("cheap", labels={self.TYPE: "m5.large"}),
                  node("spot", labels={self.TYPE: "m5.xlarge", **self.SPOT})]
         objects = nodes + [pod("a"), pod("stay", labels={"cost/spot": "never"})]
         placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, objects))
         self.assertEqual(placed, {"default/a": "spot", "default/stay": "cheap"})
 
-    def test_types_that_are_not_listed_cost_by_what_they_have(self):
+    def test_unlisted_types_cost_by_their_capacity(self):
         nodes = [node("large", cpu="64", memory="256Gi"), node("small", cpu="2", memory="4Gi")]
         placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, nodes + [pod("a")]))
         self.assertEqual(placed, {"default/a": "small"})
@@ -166,20 +166,20 @@ class Gang(Plugins):
         self.assertEqual(len(placed), 4, placed)
 
     def test_or_none(self):
-        """There is room for four of five, and for the pod that is no part of it."""
+        """Four of five pods fit, and a pod that is not in the gang."""
         objects = [node("a", cpu="2"), node("b", cpu="2")] + self.gang(5, 5) + [pod("lonely", cpu="100m")]
         report = self.run_with(example("gang"), self.CONFIG, objects)
         last = {row["pod"]: row for row in report["placements"]}
         self.assertEqual({name for name, row in last.items() if row["node"]}, {"default/lonely"})
-        said = [row["message"] for name, row in last.items() if name != "default/lonely"]
-        self.assertTrue(any("rejected due to timeout after waiting 30s at plugin Gang" in text for text in said), said)
+        messages = [row["message"] for name, row in last.items() if name != "default/lonely"]
+        self.assertTrue(any("rejected due to timeout after waiting 30s at plugin Gang" in text for text in messages), messages)
 
-    def test_an_incomplete_one_takes_no_room(self):
+    def test_an_incomplete_gang_uses_no_resources(self):
         report = self.run_with(example("gang"), self.CONFIG, [node("a", cpu="2")] + self.gang(2, 3) + [pod("big", cpu="2")])
         self.assertEqual(self.placed(report), {"default/big": "a"})
         self.assertIn("gang has 2 of 3 pods", self.reasons(report)["default/g0"])
 
-    def test_who_has_no_number_is_in_none(self):
+    def test_a_pod_without_a_size_is_in_no_gang(self):
         objects = [node("a")] + [pod("p%d" % i, labels={"gang/name": "g", "gang/size": text})
                                  for i, text in enumerate(("", "-", "x", "1x", "99999999999999999999"))]
         self.assertEqual(len(self.placed(self.run_with(example("gang"), self.CONFIG, objects))), 5)
@@ -191,7 +191,7 @@ class Gang(Plugins):
 
 
 class Newcomer(Plugins):
-    """docs/PLUGINS.md to the letter: what it shows is built and run."""
+    """The code blocks of docs/PLUGINS.md are built and run."""
 
     @staticmethod
     def shown(after):
@@ -260,9 +260,9 @@ class OtherLanguages(Plugins):
 
 
 class Permission(Plugins):
-    """Offline, time is virtual: permission that nobody gives runs out at once."""
+    """Offline, time is simulated: a Permit without an answer times out at once."""
 
-    def test_it_runs_out(self):
+    def test_it_times_out(self):
         config = enable("Everything").replace("- plugins: {", "- plugins: {queueSort: {disabled: [{name: PrioritySort}]}, ")
         plugin = build(os.path.join(HERE, "everything.c"), compiler=(CC, "-pthread"))
         objects = [node("a"), pod("p", labels={"test/permit": "timeout"}), pod("q")]
@@ -273,9 +273,9 @@ class Permission(Plugins):
 
 
 class Mistakes(Plugins):
-    """What a plugin does wrong is a sentence at the pod, or makes no difference."""
+    """A plugin's mistake is an error of the pod, or has no effect."""
     PLUGIN = os.path.join(HERE, "mistakes.c")
-    SAID = {
+    MESSAGES = {
         "pre-filter-strange": 'running PreFilter plugin "Mistakes": 42 is no verdict',
         "pre-filter-wait": 'running PreFilter plugin "Mistakes": Wait is no answer here',
         "pre-filter-silent": 'running PreFilter plugin "Mistakes": failed, and does not say why',
@@ -285,7 +285,7 @@ class Mistakes(Plugins):
         "filter-silent": "0/2 nodes are available: 2 refused by plugin Mistakes, which does not say why.",
         "post-filter-row": "nominates a node that is not there",
         "post-filter-self": "names the pod itself as a victim",
-        "post-filter-fits": "nobody made room",
+        "post-filter-fits": "the pod does not fit",
         "post-filter-failed": "out of order",
         "post-filter-victims": "names victims that are not there",
         "pre-score-wait": 'running PreScore plugin "Mistakes": Wait is no answer here',
@@ -304,24 +304,24 @@ class Mistakes(Plugins):
     CONFIG = ("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
               "- plugins: {multiPoint: {enabled: [{name: %s}]}, postFilter: {disabled: [{name: '*'}], enabled: [%s]}}\n")
 
-    def test_what_is_said(self):
+    def test_messages(self):
         config = self.write("c.yaml", self.CONFIG % ("Mistakes", "{name: Mistakes}"))
-        for mistake in (*self.SAID, *self.HARMLESS):
+        for mistake in (*self.MESSAGES, *self.HARMLESS):
             with self.subTest(mistake=mistake):
-                objects = [node("a"), node("b"), *self.sitting(mistake), pod("p", labels={"mistake": mistake}), pod("q")]
+                objects = [node("a"), node("b"), *self.possible_victims(mistake), pod("p", labels={"mistake": mistake}), pod("q")]
                 report = self.run_with(build(self.PLUGIN), config, objects)
                 last = {row["pod"]: row for row in report["placements"]}
                 self.assertTrue(last["default/q"]["node"], last)
-                if mistake in self.SAID:
-                    self.assertIn(self.SAID[mistake], last["default/p"]["message"])
+                if mistake in self.MESSAGES:
+                    self.assertIn(self.MESSAGES[mistake], last["default/p"]["message"])
                 else:
                     self.assertTrue(last["default/p"]["node"], last)
                 if mistake == "post-filter-failed":
                     self.assertNotIn("nominated", last["default/p"])
 
     @staticmethod
-    def sitting(mistake):
-        """Those whom PostFilter may take for victims."""
+    def possible_victims(mistake):
+        """Pods that PostFilter may choose as victims."""
         if not mistake.startswith("post-filter"):
             return []
         return [pod("on-a", on="a"), pod("on-b", on="b")]
@@ -332,7 +332,7 @@ class Mistakes(Plugins):
         rows = self.run_with(build(self.PLUGIN), config, objects)["placements"]
         self.assertEqual([row["victims"] for row in rows if row.get("victims")], [["default/on-a"]])
 
-    def test_a_gate_that_fails_in_silence(self):
+    def test_a_gate_that_fails_without_a_message(self):
         objects = self.write("o.json", [node("a"), pod("p", labels={"mistake": "pre-enqueue-silent"})])
         config = self.write("c.yaml", self.CONFIG % ("Mistakes", ""))
         result = self.berth("explain", "-f", objects, "--config", config, "--plugin", build(self.PLUGIN), "default/p")
@@ -346,7 +346,7 @@ class Mistakes(Plugins):
         return subprocess.run([BERTH, "simulate", "-f", objects, "--config", config, "--plugin", plugin],
                               capture_output=True, text=True, env=environment, check=False)
 
-    def test_whose_crash_it_was(self):
+    def test_a_crash_names_the_plugin(self):
         plugin = build(self.PLUGIN)
         for mistake, number, words in (("crash", 11, "Segmentation fault"), ("crash-below", 11, "Segmentation fault"),
                                        ("abort", 6, "Aborted"), ("overflow", 11, "Segmentation fault")):
@@ -355,7 +355,7 @@ class Mistakes(Plugins):
                 self.assertEqual(result.returncode, -number, result.stderr)
                 self.assertEqual(result.stderr, 'berth: plugin "Mistakes" of %s crashed: %s\n' % (plugin, words))
 
-    def test_an_exception_that_got_out(self):
+    def test_an_uncaught_exception(self):
         plugin = build(os.path.join(HERE, "thrower.cpp"), compiler=(CXX, "-std=c++20"))
         result = self.end_of(plugin, "Thrower", "none")
         self.assertEqual(result.returncode, -6, result.stderr)
@@ -373,7 +373,7 @@ class Loading(Plugins):
         return self.berth("simulate", "-f", objects, "--config", config, "--no-timing", "-o", "json", *args)
 
     def broken(self):
-        """What cannot be loaded, and what is said about it."""
+        """Modules that cannot be loaded, and the errors."""
         good = self.bad()
         with open(good, "rb") as file:
             half = self.path("half.so")
@@ -389,7 +389,7 @@ class Loading(Plugins):
             (half, "half.so: "),
             (self.path("folder.so"), "folder.so: cannot be loaded: ", "Is a directory"),
             (self.bad("NO_MODULE"), "has no symbol berth_module: no BERTH_PLUGINS() in it"),
-            (self.bad("UNDEFINED"), "cannot be loaded: undefined symbol: nobody_has_this"),
+            (self.bad("UNDEFINED"), "cannot be loaded: undefined symbol: undefined_function"),
             (self.bad("OLD_ABI"), "built for version 99 of the plugin ABI; this berth has version 1"),
             (self.bad("NEWER"), "built against a newer berth/plugin.h than this berth has"),
             (self.bad("NO_PLUGIN"), "holds no plugin"),
@@ -408,7 +408,7 @@ class Loading(Plugins):
             (["--plugin-dir", self.path("text.so")], "text.so: cannot be read: Not a directory"),
         ]
 
-    def test_what_is_wrong_is_one_sentence(self):
+    def test_load_errors(self):
         config = self.write("enable.yaml", enable("Bad"))
         for flags, *words in self.broken():
             for command, result in (("simulate", self.attempt(*flags)),
@@ -417,15 +417,15 @@ class Loading(Plugins):
                     self.refuse(result, *words)
                     self.assertEqual(result.err.count("\n"), 1, result.err)
 
-    def test_what_may_not_be_read(self):
+    def test_unreadable_files(self):
         if os.geteuid() == 0:
             self.skipTest("nothing is forbidden to root")
         shut = shutil.copy(self.bad(), self.path("shut.so"))
         os.chmod(shut, 0)
         self.refuse(self.attempt("--plugin", shut), "shut.so: cannot be read: Permission denied")
 
-    def test_what_never_comes_back(self):
-        """Side by side: each takes as long as a plugin is waited for."""
+    def test_modules_that_hang(self):
+        """In parallel: each takes as long as the load timeout."""
         objects, config = self.write("o.json", [node("a"), pod("p")]), self.write("c.yaml", enable("Bad"))
         started = [(place, subprocess.Popen(
             [BERTH, *command, "--config", config, "--plugin", self.bad(define)], stdin=subprocess.DEVNULL,
@@ -437,7 +437,7 @@ class Loading(Plugins):
             self.assertEqual((process.returncode, out, err.count("\n")), (2, "", 1), err)
             self.assertIn(place + ": it did not come back within 20 seconds", err)
 
-    def test_init_says_no(self):
+    def test_init_fails(self):
         self.refuse(self.attempt("--plugin", self.bad("FAIL_INIT")), 'initializing plugin "Bad": there is no coffee')
         self.refuse(self.attempt("--plugin", self.bad("SHY_INIT")),
                     'initializing plugin "Bad": failed, and does not say why')
@@ -450,7 +450,7 @@ class Loading(Plugins):
             for flags in (("--plugin", self.bad()), ("--plugin-dir", self.path("plugins"))):
                 result = self.berth(*command, "--config", config, *flags)
                 self.assertEqual((result.code, result.err), (0, ""))
-                self.assertNotRegex(result.out, r"(?m) +$")  # built-in plugins have nothing in the column FROM
+                self.assertNotRegex(result.out, r"(?m) +$")  # the column FROM is empty for built-in plugins
 
     def test_a_configuration_from_standard_input(self):
         result = self.berth("simulate", "-f", self.write("o.json", [node("a"), pod("p")]), "--config", "-", "--plugin",

@@ -1,7 +1,7 @@
-/* test_replayed.c: what threads of a plugin say, and what came of its blocking calls, is part of a recording.
+/* test_replayed.c: messages from a plugin's threads and results of its blocking calls are part of a recording.
  *
- * everything.so does as labels of pods say: threads permit or refuse them, PreBind and Bind run elsewhere and fail,
- * PostBind activates others. When that happens depends on the machine; that it is repeated does not. */
+ * everything.so acts by labels of pods: threads allow or reject them, PreBind and Bind run on other threads and fail,
+ * PostBind activates others. The timing depends on the machine; the replay does not. */
 #include "unit/replay/recorded.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,7 @@ static const struct berth_module *open_module(void)
     return dlsym(handle, "berth_module");
 }
 
-/* What the plugin is told to do with a pod. */
+/* The labels of a pod, by which the plugin acts. */
 static const char *labels(uint64_t number)
 {
     static const char *const orders[] = {
@@ -47,7 +47,7 @@ static const char *labels(uint64_t number)
     return text;
 }
 
-/* Lives in real time: threads of the plugin speak when they like. */
+/* Runs in real time: threads of the plugin call at any time. */
 static void record_run(struct recorded *recorded, const struct loaded *loaded, int rounds)
 {
     recorded_open(recorded, &(struct recorded_options){
@@ -77,7 +77,7 @@ static void count_kinds(const struct recorded *recorded, uint64_t counts[static 
     recording_close(&recording);
 }
 
-static void what_threads_said_is_repeated(void **state)
+static void messages_of_threads_are_replayed(void **state)
 {
     struct recorded recorded;
     uint64_t counts[JOURNAL_ENTRY_KINDS] = { 0 }, messages[8] = { 0 };
@@ -94,7 +94,7 @@ static void what_threads_said_is_repeated(void **state)
     recorded_forget(&recorded);
 }
 
-/* Where it is cut off, work is under way that has no end. */
+/* At the cut, work is pending whose end is not recorded. */
 static void a_cut_leaves_nothing_behind(void **state)
 {
     struct recorded recorded;
@@ -108,7 +108,7 @@ static void a_cut_leaves_nothing_behind(void **state)
     recorded_forget(&recorded);
 }
 
-static void without_the_plugin_there_is_a_sentence(void **state)
+static void without_the_plugin_there_is_an_error(void **state)
 {
     struct recorded recorded;
     struct error err;
@@ -124,7 +124,7 @@ static void without_the_plugin_there_is_a_sentence(void **state)
     recorded_forget(&recorded);
 }
 
-/* Nothing is called that may do things outside, and all pods get there. */
+/* No blocking callback is called, and all pods are placed. */
 static void another_configuration_calls_nothing_that_blocks(void **state)
 {
     struct recorded recorded;
@@ -161,9 +161,9 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_threads_said_is_repeated),
+        cmocka_unit_test(messages_of_threads_are_replayed),
         cmocka_unit_test(a_cut_leaves_nothing_behind),
-        cmocka_unit_test(without_the_plugin_there_is_a_sentence),
+        cmocka_unit_test(without_the_plugin_there_is_an_error),
         cmocka_unit_test(another_configuration_calls_nothing_that_blocks),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

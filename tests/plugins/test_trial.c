@@ -1,4 +1,4 @@
-/* A trial in a new process of the program, which here is this test: what comes of it, and what the process inherits. */
+/* A trial in a new process of the program, which here is this test: its result, and what the process inherits. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -37,10 +37,10 @@ static void act(struct trial *trial, void *context)
     if (strcmp(what, "crash") == 0)
         raise(SIGSEGV);
     else if (strcmp(what, "exit") == 0)
-        exit(0); /* that is no success */
+        exit(0); /* not a success */
     else if (strcmp(what, "hang") == 0)
         hang();
-    else if (strcmp(what, "leave") == 0 && fork() > 0) /* a process that has all that is open */
+    else if (strcmp(what, "leave") == 0 && fork() > 0) /* a process that inherits open descriptors */
         exit(5);
     else if (strcmp(what, "leave") == 0)
         hang();
@@ -65,7 +65,7 @@ static void act(struct trial *trial, void *context)
         fail_unless(trial, argv[2] && strcmp(argv[2], "--a=b c") == 0 && !argv[3], "other arguments");
 }
 
-/* ---- here ---- */
+/* ---- in the test ---- */
 static int64_t seconds(void)
 {
     struct timespec now;
@@ -73,14 +73,14 @@ static int64_t seconds(void)
     return now.tv_sec;
 }
 
-static int try(const char *what, struct str input, int stop_fd, struct error *err)
+static int run_trial(const char *what, struct str input, int stop_fd, struct error *err)
 {
     char *const argv[] = { (char[]){ "scheduler" }, (char *)what, (char[]){ "--a=b c" }, NULL };
     *err = (struct error){ "" };
     return trial_spawn(argv, input, stop_fd, err);
 }
 
-static void test_what_comes_of_it(void **state _unused_)
+static void test_results(void **state _unused_)
 {
     static const struct {
         const char *what;
@@ -102,13 +102,13 @@ static void test_what_comes_of_it(void **state _unused_)
     sigemptyset(&some);
     sigaddset(&some, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &some, NULL);
-    assert_int_equal(dup2(STDERR_FILENO, OPEN_FD), OPEN_FD); /* stays open by exec() */
+    assert_int_equal(dup2(STDERR_FILENO, OPEN_FD), OPEN_FD); /* stays open across exec() */
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct error err;
         int64_t began = seconds();
-        assert_int_equal(try(cases[i].what, STR("x"), -1, &err), cases[i].code);
+        assert_int_equal(run_trial(cases[i].what, STR("x"), -1, &err), cases[i].code);
         assert_string_equal(err.text, cases[i].sentence);
-        assert_true(seconds() - began < 15); /* nobody was waited for */
+        assert_true(seconds() - began < 15); /* without waiting for the child */
     }
     close(OPEN_FD);
 }
@@ -119,7 +119,7 @@ static void test_input(void **state _unused_)
     char *text = test_malloc(INPUT_BYTES);
     for (size_t i = 0; i < INPUT_BYTES; i++)
         text[i] = (char)(i % 251);
-    assert_int_equal(try("input", (struct str){ text, INPUT_BYTES }, -1, &err), 0);
+    assert_int_equal(run_trial("input", (struct str){ text, INPUT_BYTES }, -1, &err), 0);
     test_free(text);
 }
 
@@ -128,7 +128,7 @@ static void test_stop(void **state _unused_)
     struct error err;
     int stop = eventfd(1, EFD_CLOEXEC);
     int64_t began = seconds();
-    assert_int_equal(try("hang", STR(""), stop, &err), -ECANCELED);
+    assert_int_equal(run_trial("hang", STR(""), stop, &err), -ECANCELED);
     assert_true(seconds() - began < 10);
     close(stop);
 }
@@ -138,7 +138,7 @@ static void test_the_name_alone_is_not_enough(void **state _unused_)
     int zero = dup(STDIN_FILENO), null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_true(zero >= 0 && null >= 0);
     dup2(null, STDIN_FILENO);
-    trial_serve(act, NULL); /* comes back */
+    trial_serve(act, NULL); /* returns */
     dup2(zero, STDIN_FILENO);
     close(null);
     close(zero);
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     if (argc > 0 && trial_is_child(argv[0]))
         trial_serve(act, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_comes_of_it),
+        cmocka_unit_test(test_results),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_the_name_alone_is_not_enough),

@@ -1,4 +1,4 @@
-/* main.c: many seeds, each a small cluster in trouble.
+/* main.c: many seeds, each a small cluster with faults.
  *
  *     sim [--seed N] [--seeds COUNT] [--verbose]
  */

@@ -1,4 +1,4 @@
-/* module.c: the descriptor of the plugin in plugin.go: cgo makes functions, this names them. */
+/* module.c: the descriptor of the plugin in plugin.go: cgo exports the functions, this names them. */
 #include "module.h"
 
 #include "_cgo_export.h"

@@ -1,3 +1,3 @@
-/* module.h: what plugin.go sees of berth. */
+/* module.h: berth's header for plugin.go. */
 #include <berth/plugin.h>
 #include <stdlib.h>

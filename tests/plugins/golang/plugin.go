@@ -1,5 +1,5 @@
-// A plugin in Go through the same header (cgo): pods go only to nodes whose name has the prefix that their label
-// "prefix" asks for, and rather to nodes with short names.
+// A plugin in Go through the same header (cgo): pods go only to nodes whose name has the prefix in their label
+// "prefix", preferably to nodes with short names.
 package main
 
 /*

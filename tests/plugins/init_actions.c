@@ -1,9 +1,9 @@
-/* moody.c: a plugin whose init() does what its arguments tell it to, wherever it is called.
+/* init_actions.c: a plugin whose init() acts as its arguments say.
  *
  *     does:    crash, abort, exit, hang, fail
- *     refuses: NODE     Filter lets pods go anywhere else
- *     metric:  NAME     asks for a counter of that name, and adds 1 to it; the log says what came of it
- *     label:   VALUE    of its one label */
+ *     refuses: NODE     Filter rejects this node
+ *     metric:  NAME     registers a counter with that name and adds 1; the log has the result
+ *     label:   VALUE    of its only label */
 #include <berth/plugin.h>
 
 #include <signal.h>
@@ -40,14 +40,14 @@ static int act(const char *what, struct berth_error *err)
     else if (strcmp(what, "hang") == 0)
         hang();
     else if (strcmp(what, "fail") == 0)
-        return berth_fail(err, "not in the mood");
+        return berth_fail(err, "init fails on request");
     return 0;
 }
 
 static void count(const struct args *args)
 {
     struct berth_metric_info info = {
-        .name = args->metric.ptr, .help = "Moods", .type = BERTH_COUNTER, .labels = { "mood" }
+        .name = args->metric.ptr, .help = "Calls of init()", .type = BERTH_COUNTER, .labels = { "label" }
     };
     struct berth_metric *metric = berth_metric_get(&info, &args->label);
     berth_metric_add(metric, 1);
@@ -72,8 +72,8 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     return BERTH_OK;
 }
 
-static const struct berth_plugin moody = {
-    .name = "Moody", .init = init, .filter = filter, .args = fields, .args_size = sizeof(struct args)
+static const struct berth_plugin init_actions = {
+    .name = "InitActions", .init = init, .filter = filter, .args = fields, .args_size = sizeof(struct args)
 };
 
-BERTH_PLUGINS(&moody)
+BERTH_PLUGINS(&init_actions)
