@@ -233,7 +233,7 @@ func TestPluginIsAskedEverywhere(t *testing.T) {
 	e.boundTo("b", "small")
 	e.boundTo("c", "large")
 	x.says("init ahoy number=12 pause=90000000000")
-	x.says("words for who looks closely, of default-scheduler")
+	x.says("a verbose line of default-scheduler")
 	x.says("lists nodes=3 pods=3 claims=1 classes=1 class=now image=")
 	x.says("pre_score 2")
 	for _, name := range []string{"a", "b", "c"} {
@@ -380,7 +380,7 @@ func TestPluginPermits(t *testing.T) {
 	e.create(NewPod("unlucky", told("permit", "hold")))
 	x.at("unlucky", "waiting for permission")
 	e.create(NewPod("closer", told("refuse", "unlucky")))
-	e.refused("unlucky", "0/1 nodes are available: 1 thread says no.")
+	e.refused("unlucky", "0/1 nodes are available: 1 rejected by a thread.")
 	x.says("unreserve unlucky")
 	e.create(NewPod("late", told("permit", "timeout")))
 	e.refused("late", "0/1 nodes are available: 1 rejected due to timeout after waiting 200ms at plugin Everything.")
