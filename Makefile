@@ -1,11 +1,11 @@
-# The front door. Meson and ninja do the work; each target installs what it needs first (tools/install-deps).
-# Everything is rebuilt only where something changed.
+# Shortcuts for meson and ninja; each target first installs what it needs (tools/install-deps). Only changed files are
+# rebuilt.
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 # Tests in a sanitized build take several times as long.
 SLOW = --timeout-multiplier 6
-# gcc's thread sanitizer does not start where the kernel spreads addresses over more than 28 bits.
+# gcc's thread sanitizer does not start if the kernel randomizes more than 28 bits of addresses.
 UNSPREAD = $(shell [ $$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) -le 28 ] || echo --wrapper "'setarch -R'")
 MESON_FLAGS ?= -Dwerror=true
 FORMAT = clang-format-19
@@ -31,7 +31,7 @@ deps-dev:
 build/build.ninja: | deps-build
 	meson setup build $(MESON_FLAGS)
 
-# Turned on once in the same folder, so that the tests use the objects of the program.
+# Enabled once in the same build folder, so that the tests use the objects of the program.
 build/.with-tests: | deps-test build/build.ninja
 	meson configure build -Dtests=true
 	@touch $@

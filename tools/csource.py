@@ -1,4 +1,4 @@
-"""What the checks of this folder know about C text: its code without comments and literals, and its calls."""
+"""C source text for the checks of this folder: the code without comments and literals, and its calls."""
 import re
 
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
@@ -6,11 +6,11 @@ CALL = re.compile(r"(?<![\w.>])([a-z_0-9]+)\s*\(")
 
 
 def strip(text):
-    """Blanks out comments and literals; every position and line number stays."""
+    """Blanks out comments and literals; positions and line numbers stay."""
     return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group(0)), text)
 
 
 def calls(code):
-    """(name, line) of everything in stripped text that reads like a call, but not through a pointer."""
+    """(name, line) of everything in stripped text that looks like a call, except through a pointer."""
     for match in CALL.finditer(code):
         yield match.group(1), code.count("\n", 0, match.start()) + 1

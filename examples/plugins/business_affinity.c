@@ -1,15 +1,15 @@
-/* business_affinity.c: what the business says about where workloads may run.
+/* business_affinity.c: business rules about where workloads may run.
  *
  *     core workloads run on core nodes only            pod  business/tier: core       node  business/pool: core
  *     databases never run at the edge                  pod  business/kind: database   node  business/pool: edge
- *     pods of one service like to be in the same zone  pod  business/service: NAME    node  topology.kubernetes.io/zone
+ *     pods of one service prefer the same zone         pod  business/service: NAME    node  topology.kubernetes.io/zone
  *
  *     pluginConfig:
  *     - name: BusinessAffinity
  *       args: {corePool: core, forbidden: {database: edge, ledger: edge}}
  *
- * The first two are rules (Filter), the last is a wish (Score): a node gets as many points as there are pods of the
- * service in its zone, out of those in the zone that has most. */
+ * The first two are Filters, the last is a Score: the number of pods of the service in the node's zone, in proportion
+ * to the zone with the most. */
 #include <berth/plugin.h>
 
 #define POOL "business/pool"
@@ -33,7 +33,7 @@ static const struct args defaults = { .core_pool = { "core", 4 }, .forbidden = {
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
     (void)err;
-    *ret_self = (void *)env->args; /* lives as long as the plugin */
+    *ret_self = (void *)env->args; /* valid as long as the plugin */
     return 0;
 }
 
@@ -83,7 +83,7 @@ static int64_t *zone_count(struct zones *zones, struct berth_str name)
     return i < ZONES_MAX ? &zones->pods[i] : NULL;
 }
 
-/* Counts the pods of the service by zone, once per pod that is scheduled. */
+/* Counts the pods of the service by zone, once per scheduling attempt. */
 static struct berth_status pre_score(struct berth_cycle *cycle)
 {
     struct berth_str service = pod_label(cycle, "business/service");

@@ -1,15 +1,15 @@
-/* cost_optimization.c: the cheapest node that will do.
+/* cost_optimization.c: prefers the cheapest feasible node.
  *
  *     pluginConfig:
  *     - name: CostOptimization
  *       args:
  *         prices:                               # per hour, by node.kubernetes.io/instance-type
  *         - {instanceType: m5.large, hourly: 0.096, spotHourly: 0.035}
- *         cpuHourly: 0.04                       # of types that are not listed: by what they have,
+ *         cpuHourly: 0.04                       # of types that are not listed: by their capacity,
  *         memoryGiHourly: 0.005                 # and resources: [{name: nvidia.com/gpu, hourly: 2.5}]
  *         spotLabel: node.kubernetes.io/lifecycle    # "spot": the node costs spotHourly, or spotDiscount off
  *         spotDiscount: 0.6
- *         ceilingHourly: 4.0                    # dearer nodes are not used at all; 0: no ceiling
+ *         ceilingHourly: 4.0                    # more expensive nodes are never used; 0: no ceiling
  *
  * A pod's label cost/ceiling sets a ceiling of its own; cost/spot: never keeps it off spot nodes. */
 #include <berth/plugin.h>
@@ -86,7 +86,7 @@ static double price_by_size(const struct args *args, struct berth_node_view node
     return sum;
 }
 
-/* What a node costs per hour. */
+/* The cost of a node per hour. */
 static double node_price(const struct args *args, struct berth_node_view node)
 {
     struct berth_str type = berth_node_label(node, "node.kubernetes.io/instance-type");
@@ -103,7 +103,7 @@ static double node_price(const struct args *args, struct berth_node_view node)
 
 static double pod_ceiling(const struct args *args, struct berth_str label)
 {
-    char text[32]; /* texts of objects are not terminated */
+    char text[32]; /* strings of objects are not terminated */
     snprintf(text, sizeof(text), BERTH_FMT, BERTH_ARG(label));
     return label.ptr ? strtod(text, NULL) : args->ceiling_hourly;
 }
@@ -125,7 +125,7 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
     return BERTH_OK;
 }
 
-/* The dearest gets 0, one for nothing would get 100. */
+/* The most expensive node gets 0, a free one would get 100. */
 static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
 {
     int64_t high = 1;

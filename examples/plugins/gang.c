@@ -2,11 +2,11 @@
  *
  *     metadata: {labels: {gang/name: train, gang/size: "4"}}
  *
- *     pluginConfig: [{name: Gang, args: {timeout: 30s}}]      # how long the first may wait for the last
+ *     pluginConfig: [{name: Gang, args: {timeout: 30s}}]      # how long a pod may wait for the others
  *
- * PreFilter refuses the pods of a gang that is not complete, so that they take no room for nothing. Permit lets them
- * wait with the room that they have got, and has the others tried at once; the last one to get room lets all of them
- * go on. If one has to give its room back, because the time is up or its bind failed, so do the others. */
+ * PreFilter rejects the pods of an incomplete gang, so that they reserve no resources in vain. Permit lets a pod wait
+ * with its reservation, and activates the others; the last one to be reserved allows all of them. If one loses its
+ * reservation, because of the timeout or a failed bind, so do the others. */
 #include <berth/plugin.h>
 
 struct args {
@@ -37,12 +37,12 @@ struct gang {
     const struct self *self;
     struct berth_str namespace_, name;
     int64_t size;
-    uint32_t pods, placed; /* there are, and with a node, bound or on the way */
-    bool activates;        /* those without a node are tried at once */
-    const char *why;       /* they are refused; NULL: they are allowed */
+    uint32_t pods, placed; /* existing pods, and those with a node, bound or reserved */
+    bool activates;        /* pods without a node are activated */
+    const char *why;       /* why they are rejected; NULL: they are allowed */
 };
 
-/* False: the pod is in none. */
+/* False: the pod is in no gang. */
 static bool gang_of(struct berth_cycle *cycle, struct gang *ret)
 {
     const struct berth_pod *pod = berth_cycle_pod(cycle);

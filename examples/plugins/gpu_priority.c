@@ -1,4 +1,4 @@
-/* gpu_priority.c: GPU pods go to GPU nodes, and the fastest cards first; all other pods keep away from them.
+/* gpu_priority.c: GPU pods go to GPU nodes, the fastest cards first; other pods avoid them.
  *
  *     pluginConfig:
  *     - name: GpuPriority
@@ -8,9 +8,9 @@
  *         models: [NVIDIA-H100, NVIDIA-A100]   # best first
  *         strict: false                 # true: other pods never run on GPU nodes
  *
- * That a GPU pod fits only where enough GPUs are free is NodeResourcesFit's affair. Here, Filter keeps other pods off
- * if it is strict. Score: for a GPU pod the better model, then the node that it fills (so that whole nodes stay free
- * for large jobs); for any other pod 100 on nodes without a GPU and 0 on those with. */
+ * NodeResourcesFit checks that enough GPUs are free. Here, Filter rejects other pods if `strict` is set. Score: for a
+ * GPU pod the better model, then the fuller node (so that complete nodes stay free for large jobs); for any other pod
+ * 100 on nodes without a GPU and 0 on nodes with one. */
 #include <berth/plugin.h>
 
 struct args {
@@ -35,7 +35,7 @@ static const struct args defaults = {
 struct self {
     const struct args *args;
     const char *model_label;
-    uint32_t gpu; /* the number of the resource */
+    uint32_t gpu; /* the resource number */
 };
 
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
@@ -57,7 +57,7 @@ static int64_t wanted(struct berth_cycle *cycle, const struct self *self)
     return berth_pod_request(berth_cycle_info(cycle), self->gpu);
 }
 
-/* Nothing to filter for GPU pods, or where others may share their nodes. */
+/* Nothing to filter for GPU pods, or if other pods may share their nodes. */
 static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
 {
     const struct self *self = berth_cycle_self(cycle);
@@ -73,7 +73,7 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     return BERTH_OK;
 }
 
-/* 50 to 100 by the place of the node's model in the list; 50 for one that is not listed. */
+/* 50 to 100 by the position of the node's model in the list; 50 for an unlisted model. */
 static int64_t model_score(const struct self *self, struct berth_node_view node)
 {
     struct berth_str model = berth_node_label(node, self->model_label);
@@ -97,7 +97,7 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
     return BERTH_OK;
 }
 
-/* A pod that was kept off may run on a node without GPUs. */
+/* A rejected pod may run on a node without GPUs. */
 static enum berth_hint_answer node_changed(const struct berth_hint *hint, const struct berth_pod *pod,
                                            const struct berth_event *event)
 {

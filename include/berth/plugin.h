@@ -18,15 +18,15 @@
  *     $ berth simulate -f cluster.yaml --config scheduler.yaml --plugin ./maintenance.so
  *
  * A plugin is one descriptor. A NULL slot means that it does not take part in that extension point. The slots and their
- * meaning are those of the built-in plugins and of kube-scheduler's framework. docs/PLUGINS.md is the way in.
+ * meaning are those of the built-in plugins and of kube-scheduler's framework. docs/PLUGINS.md is an introduction.
  *
- * What is promised: BERTH_ABI changes only when an old plugin would no longer work. Slots and functions are added at
- * the end; a plugin runs with any berth that has at least what it was built against, and is refused with one sentence
- * by an older one. Numbers of the enumerations stay.
+ * Compatibility: BERTH_ABI changes only if an old plugin would no longer work. Slots and functions are added at the
+ * end; a plugin runs with the berth that it was built against and any later one, and an older one rejects it with an
+ * error. The numbers of the enumerations stay.
  *
- * Threads: all callbacks run on the one thread that decides, but for pre_bind and bind, which may block and run on
- * threads of their own. Functions below are for callbacks on the deciding thread unless they say "any thread". Time
- * spent in a callback is time in which nothing is decided.
+ * Threads: all callbacks run on the one thread that decides, except pre_bind and bind, which may block and run on
+ * worker threads. Functions below are for callbacks on the deciding thread unless marked "any thread". While a callback
+ * runs, nothing else is decided.
  *
  * C11 or C++20, gcc or clang. */
 #ifndef BERTH_PLUGIN_H
@@ -47,16 +47,16 @@ extern "C" {
 #define BERTH_SCORE_MAX 100
 #define BERTH_ROW_NONE UINT32_MAX
 
-/* ---- things of berth's, seen from outside only ---- */
+/* ---- opaque types ---- */
 struct berth_cycle;     /* one attempt to schedule one pod */
 struct berth_cluster;   /* the model of the cluster */
 struct berth_pod;       /* a Pod object */
-struct berth_pod_info;  /* a pod that the model knows: it waits, or has a node */
+struct berth_pod_info;  /* a pod in the model: it is pending, or has a node */
 struct berth_diagnosis; /* why no node fits */
-struct berth_hint;      /* what a hint may look at */
-struct berth_event;     /* what happened */
-struct berth_arena;     /* memory that goes all at once */
-struct berth_handle;    /* a plugin in a profile, for its own threads */
+struct berth_hint;      /* the data of a queueing hint */
+struct berth_event;     /* a change in the cluster */
+struct berth_arena;     /* memory that is freed all at once */
+struct berth_handle;    /* a plugin in a profile, for use by its own threads */
 struct berth_metric;
 
 /* ---- text ---- */
@@ -82,7 +82,7 @@ static inline bool berth_is(struct berth_str a, const char *text)
     return berth_eq(a, berth_text(text));
 }
 
-/* The whole text as a decimal number: of labels, annotations and the like. False: it is none, or has no room. */
+/* The complete text as a decimal number, such as the value of a label. False: it is not a number, or out of range. */
 static inline bool berth_to_int(struct berth_str text, int64_t *ret)
 {
     bool negative = text.len && text.ptr[0] == '-';
@@ -92,7 +92,8 @@ static inline bool berth_to_int(struct berth_str text, int64_t *ret)
     for (uint32_t i = negative; i < text.len; i++) {
         int digit = text.ptr[i] - '0';
         if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_sub_overflow(number, digit, &number)) /* downwards, where there is room for one more */
+            __builtin_sub_overflow(number, digit,
+                                   &number)) /* as a negative number, whose range is larger by one */
             return false;
     }
     if (!negative && __builtin_sub_overflow((int64_t)0, number, &number))
@@ -101,7 +102,7 @@ static inline bool berth_to_int(struct berth_str text, int64_t *ret)
     return true;
 }
 
-/* Lists of arguments and of what is read from objects. Maps are sorted by key. */
+/* Lists in arguments and in objects. Maps are sorted by key. */
 struct berth_strs {
     const struct berth_str *items;
     uint32_t len;
@@ -113,29 +114,31 @@ struct berth_pairs {
     const struct berth_pair *items;
     uint32_t len;
 };
-/* Of a BERTH_LIST argument: `items` points to as many of the structs that its table fills. */
+/* A BERTH_LIST argument: `items` points to `len` structs that its table fills. */
 struct berth_list {
     const void *items;
     uint32_t len;
 };
 
-/* ---- verdicts ---- */
+/* ---- statuses ---- */
 enum berth_code {
     BERTH_SUCCESS = 0,
-    BERTH_ERROR = 1,         /* something is broken: the attempt ends, and is repeated after a while */
-    BERTH_UNSCHEDULABLE = 2, /* not here; evicting others may help */
-    BERTH_UNRESOLVABLE = 3,  /* not here, and evicting others does not help: UnschedulableAndUnresolvable */
-    BERTH_WAIT = 4,          /* Permit only */
-    BERTH_SKIP = 5,    /* PreFilter, PreScore: do not ask my Filter, my Score. Bind: the next plugin shall */
-    BERTH_PENDING = 6, /* as UNSCHEDULABLE; something outside of the cluster has to happen first */
+    BERTH_ERROR = 1,         /* an error: the attempt ends, and is repeated after a backoff */
+    BERTH_UNSCHEDULABLE = 2, /* the node is rejected; preemption may help */
+    BERTH_UNRESOLVABLE =
+        3,          /* the node is rejected, and preemption does not help: UnschedulableAndUnresolvable */
+    BERTH_WAIT = 4, /* Permit only */
+    BERTH_SKIP =
+        5, /* PreFilter, PreScore: do not call this plugin's Filter, Score. Bind: left to the next plugin */
+    BERTH_PENDING = 6, /* like UNSCHEDULABLE; waits for an event outside of the cluster */
 };
 
-/* Passed by value; owns nothing. Reasons are static, or in an arena that lives for as long as the attempt. */
+/* Passed by value; owns nothing. Reasons are static, or in an arena that lives as long as the attempt. */
 struct berth_status {
     enum berth_code code;
     uint32_t len;
     const struct berth_str *reasons;
-    const void *plugin; /* berth's */
+    const void *plugin; /* for berth */
 };
 
 static inline struct berth_status berth_verdict(enum berth_code code)
@@ -145,7 +148,7 @@ static inline struct berth_status berth_verdict(enum berth_code code)
 }
 #define BERTH_OK berth_verdict(BERTH_SUCCESS)
 
-/* A verdict with a reason that is a string literal. */
+/* A status with a reason that is a string literal. */
 #define BERTH_REJECT(verdict, literal) \
     (__extension__({ \
         static const struct berth_str berth_reason_ = { (literal), sizeof(literal) - 1 }; \
@@ -153,13 +156,13 @@ static inline struct berth_status berth_verdict(enum berth_code code)
         berth_status_; \
     }))
 
-/* What init() has to say when it fails: one sentence. */
+/* The error of init(): one line. */
 struct berth_error {
     char text[1024];
 };
 
 /* ---- nodes ---- */
-/* A node as it is, or, while a what-if runs, as it would be. Valid during the callback. Rows number nodes; a row means
+/* A node as it is, or, during a what-if, as it would be. Valid during the callback. Rows number nodes; a row means
  * the same node until that node is deleted. */
 struct berth_node_view {
     const struct berth_cluster *cluster;
@@ -176,14 +179,14 @@ struct berth_rows {
 };
 
 /* ---- PreFilter and PostFilter ---- */
-/* The nodes that are left by PreFilter: comes in as all; berth_narrow() takes it down to some. */
+/* The nodes that PreFilter leaves: initially all; berth_narrow() restricts them. */
 struct berth_node_names {
     bool all;
     struct berth_str *items;
     uint32_t len;
 };
 
-/* A node to nominate (BERTH_ROW_NONE: none) and the pods that must leave it. The list lives in the cycle's arena. */
+/* A node to nominate (BERTH_ROW_NONE: none) and the pods to evict from it. The list is in the cycle's arena. */
 struct berth_post_filter_result {
     uint32_t nominated_row;
     bool clear_nomination;
@@ -232,7 +235,7 @@ enum berth_hint_answer { BERTH_HINT_SKIP = 0, BERTH_HINT_QUEUE = 1 };
 struct berth_event_rule {
     enum berth_resource resource;
     uint32_t actions; /* of enum berth_action; 0 ends a list */
-    /* May the event make this pod schedulable? When in doubt: queue. NULL: always. */
+    /* Whether the event may make this pod schedulable. If in doubt: queue. NULL: always. */
     enum berth_hint_answer (*hint)(const struct berth_hint *hint, const struct berth_pod *pod,
                                    const struct berth_event *event);
 };
@@ -260,11 +263,11 @@ struct berth_field {
 #define BERTH_NESTED(name_, kind_, type_, member_, table_, inner_) \
     { name_, kind_, offsetof(type_, member_), table_, sizeof(inner_) }
 
-/* What init() gets. More may be added behind. */
+/* The argument of init(). Members may be added at the end. */
 struct berth_env {
-    const struct berth_cluster *cluster; /* empty yet, or not */
+    const struct berth_cluster *cluster; /* may be empty */
     const void *args;                    /* the decoded struct; NULL for a plugin without a table */
-    struct berth_str args_json;          /* the same as written, as JSON; absent where there are none */
+    struct berth_str args_json;          /* the arguments as JSON; absent: there are none */
     struct berth_str scheduler_name;     /* of the profile */
     struct berth_arena *arena;           /* lives as long as the profile */
     const struct berth_handle *handle;   /* likewise; for any thread */
@@ -272,79 +275,80 @@ struct berth_env {
 
 /* ---- the plugin ---- */
 struct berth_plugin {
-    const char *name; /* as the configuration names it */
+    const char *name; /* the name in the configuration */
     const char *doc;  /* one sentence */
 
     /* Arguments: a table that ends with {0}, the size of the struct that it fills, and one with the defaults (NULL: all
-     * zero). What is unknown, given twice or of the wrong type is refused with line and column. */
+     * zero). Unknown fields, duplicates and wrong types are rejected with line and column. */
     const struct berth_field *args;
     size_t args_size;
     const void *args_defaults;
 
-    /* Makes the plugin's own data for a profile. 0, or negative and a sentence (berth_fail()). NULL: none needed. It
-     * is called in a trial process first, so that a crash is no more than a message. */
+    /* Creates the plugin's data for a profile. Returns 0, or a negative value with an error (berth_fail()). NULL: no
+     * data. It is called in a trial process first, so that a crash is only an error message. */
     int (*init)(const struct berth_env *env, void **ret_self, struct berth_error *err);
-    /* Frees what init() made outside the arena; threads have ended when it returns. It follows every init() that did
-     * not fail, one that made nothing too: then self is NULL. */
+    /* Frees what init() allocated outside the arena; the plugin's threads must have ended when it returns. It is called
+     * after every successful init(), even if that set no data: then self is NULL. */
     void (*release)(void *self);
-    /* Frees what the plugin's state of a cycle holds outside the cycle's arena; not called where it is NULL. */
+    /* Frees memory of the plugin's cycle state outside the cycle's arena; not called if the state is NULL. */
     void (*forget)(void *state);
 
-    /* PreEnqueue: may the pod be queued? */
+    /* PreEnqueue: whether the pod may be queued. */
     struct berth_status (*pre_enqueue)(const void *self, const struct berth_pod *pod,
                                        struct berth_arena *arena);
-    /* QueueSort: does a go before b? One plugin for all profiles, hence without the data of any: what it needs of its
-     * arguments, init() keeps in a static variable. Where neither goes before the other, who has waited longer does. */
+    /* QueueSort: whether a comes before b. One plugin sorts for all profiles, so it gets no plugin data: init() can
+     * keep arguments in a static variable. If neither comes before the other, the pod that has waited longer does. */
     bool (*less)(const struct berth_pod_info *a, const struct berth_pod_info *b);
 
-    /* PreFilter. Skip: the plugin's filter is not asked in this cycle. An attempt may begin anew, with a state that is
-     * NULL again: it changes nothing but that state. */
+    /* PreFilter. Skip: the plugin's filter is not called in this cycle. An attempt may restart with a NULL state, so
+     * it must change nothing but that state. */
     struct berth_status (*pre_filter)(struct berth_cycle *cycle, struct berth_node_names *narrow);
     /* What-if: a pod joins or leaves the viewed node, which shows it already. Each undoes the other exactly. */
     void (*add_pod)(struct berth_cycle *cycle, const struct berth_pod_info *pod, struct berth_node_view node);
     void (*remove_pod)(struct berth_cycle *cycle, const struct berth_pod_info *pod,
                        struct berth_node_view node);
-    /* Filter. Depends on pod, node and cluster only; which nodes are asked, and how often, is berth's affair. */
+    /* Filter. Depends on pod, node and cluster only; berth decides for which nodes it is called, and how often. */
     struct berth_status (*filter)(struct berth_cycle *cycle, struct berth_node_view node);
-    /* PostFilter: no node fits. Success: the result says what would help. Unschedulable: nothing. */
+    /* PostFilter: no node fits. Success: the result has a node and victims. Unschedulable: preemption does not help. */
     struct berth_status (*post_filter)(struct berth_cycle *cycle, struct berth_diagnosis *diagnosis,
                                        struct berth_post_filter_result *ret);
 
-    /* PreScore. Skip: the plugin's score is not asked in this cycle. berth_feasible() lists the nodes. */
+    /* PreScore. Skip: the plugin's score is not called in this cycle. berth_feasible() lists the nodes. */
     struct berth_status (*pre_score)(struct berth_cycle *cycle);
     struct berth_status (*score)(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret);
     /* NormalizeScore: from any range to 0..BERTH_SCORE_MAX; depends on the values only. NULL: they are in range. */
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
 
-    /* Reserve. The node is taken in the model; unreserve gives back what reserve took, and follows every reserve that
-     * does not end in post_bind, but for the end of the process. It follows a reserve that failed, too, of whichever
-     * plugin: it may find nothing to give back. There is no reserve without unreserve, which may stand alone. */
+    /* Reserve. The pod is already on the node in the model. unreserve undoes reserve; it is called for every reserve
+     * that is not followed by post_bind, except at the end of the process. It is also called if the reserve of any
+     * plugin failed, so there may be nothing to undo. A plugin with reserve must have unreserve; the opposite is
+     * optional. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
-    /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it says nothing, 15 minutes at most) until berth_allow_uid()
-     * or berth_refuse_uid(), from any thread. */
+    /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it is not set, 15 minutes at most) until berth_allow_uid() or
+     * berth_refuse_uid(), from any thread. */
     struct berth_status (*permit)(struct berth_cycle *cycle, uint32_t row, int64_t *ret_timeout_ms);
 
-    /* PreBind and Bind run off the deciding thread and may block; the cluster cannot be looked at there. What does not
-     * end in Success gives the pod back to the queue. Before PreBind: Skip, if there is nothing to do for this pod. */
+    /* PreBind and Bind run on worker threads and may block; the cluster cannot be read there. Any status but Success
+     * returns the pod to the queue. PreBindPreFlight: Skip if there is nothing to do for this pod. */
     struct berth_status (*pre_bind_pre_flight)(struct berth_cycle *cycle, uint32_t row);
     struct berth_status (*pre_bind)(struct berth_cycle *cycle, struct berth_str node);
     /* Bind: Skip leaves it to the next plugin; Success: the API server has the binding. */
     struct berth_status (*bind)(struct berth_cycle *cycle, struct berth_str node);
     void (*post_bind)(struct berth_cycle *cycle, uint32_t row);
 
-    /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything. */
+    /* Events that may help a pod that this plugin rejected; ends with {0}. NULL: any event. */
     const struct berth_event_rule *events;
 
     /* The fields of the pod that pre_filter, filter, pre_score and score depend on, as paths: "spec.tolerations",
      * "metadata.annotations", "spec.containers[].image". Ends with NULL. Pods that agree in the fields that all plugins
-     * read share a class. With the list, Skip from pre_filter or pre_score is taken for the whole class: such pods are
-     * decided without the plugin. A list that is not complete makes wrong decisions. NULL: the plugin may look at
-     * anything, and is asked about each pod. Of labels name the map, "metadata.labels". */
+     * read share a class. With the list, Skip from pre_filter or pre_score applies to all pods of the class, which are
+     * then decided without the plugin. An incomplete list causes wrong decisions. NULL: the plugin may read any field,
+     * and is called for each pod. For labels, name the map: "metadata.labels". */
     const char *const *reads;
 };
 
-/* ---- what is read from any object ---- */
+/* ---- values of object fields ---- */
 enum berth_type {
     BERTH_ABSENT = 0,
     BERTH_TEXT = 1,    /* text */
@@ -371,20 +375,20 @@ struct berth_metric_info {
     size_t buckets_len;
 };
 
-/* ---- what berth does for a plugin: berth_NAME(...) for each ----
+/* ---- functions for plugins: berth_NAME(...) for each ----
  * F(return type, name, parameters, arguments), V for functions that return nothing. Append only. */
 #define BERTH_FUNCTIONS(F, V) \
     /* the cycle. PreBind and Bind may use these down to reason; cycle_cluster and cycle_info are NULL there. */ \
-    /* NULL may be given in place of an object, a pod or a cluster, and a row that is none: the answer is absent, */ \
-    /* 0 or nothing. */ \
+    /* An object, a pod or a cluster may be NULL, and a row may be invalid: the result is then absent, */ \
+    /* 0 or empty. */ \
     F(const struct berth_pod *, cycle_pod, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), (cycle)) \
     F(const struct berth_cluster *, cycle_cluster, (const struct berth_cycle *cycle), (cycle)) \
-    F(void *, cycle_self, (const struct berth_cycle *cycle), (cycle)) /* what init() made */ \
+    F(void *, cycle_self, (const struct berth_cycle *cycle), (cycle)) /* set by init() */ \
     F(void **, cycle_state, (struct berth_cycle * cycle), (cycle))    /* the plugin's own; starts as NULL */ \
     F(struct berth_arena *, cycle_arena, (struct berth_cycle * cycle), (cycle)) \
     F(bool, cycle_cancelled, (const struct berth_cycle *cycle), \
-      (cycle)) /* PreBind, Bind: nobody waits any more */ \
+      (cycle)) /* PreBind, Bind: the result is no longer needed */ \
     F(void *, alloc, (struct berth_arena * arena, size_t size), (arena, size)) /* cleared */ \
     F(struct berth_status, reason, \
       (struct berth_arena * arena, enum berth_code code, struct berth_str reason), \
@@ -409,7 +413,8 @@ struct berth_metric_info {
     F(struct berth_str, node_label, (struct berth_node_view node, const char *key), (node, key)) \
     F(const void *, node_object, (struct berth_node_view node), (node)) \
     F(struct berth_pod_infos, node_pods, (struct berth_node_view node), (node)) \
-    /* amounts: cpu in thousandths, all else in units. A number for the name, once; then it costs no search. */ \
+    /* amounts: cpu in thousandths, others in units. Look up the number of a name once, then use it without a search. */
+     * \ */
     F(uint32_t, resource, (const struct berth_cluster *cluster, const char *name), (cluster, name)) \
     F(int64_t, node_allocatable, (struct berth_node_view node, uint32_t resource), (node, resource)) \
     F(int64_t, node_used, (struct berth_node_view node, uint32_t resource), (node, resource)) \
@@ -436,16 +441,17 @@ struct berth_metric_info {
     V(each, \
       (const struct berth_cluster *cluster, const char *kind, \
        bool (*visit)(void *context, const void *object), void *context), \
-      (cluster, kind, visit, context)) /* until visit says false */ \
+      (cluster, kind, visit, context)) /* until visit returns false */ \
     /* hints and events */ \
     F(void *, hint_self, (const struct berth_hint *hint), (hint)) \
     F(const struct berth_cluster *, hint_cluster, (const struct berth_hint *hint), (hint)) \
     F(uint32_t, event_actions, (const struct berth_event *event), (event)) \
-    F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: it is new */ \
-    F(const void *, event_after, (const struct berth_event *event), (event))  /* NULL: it is gone */ \
+    F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: the object is new */ \
+    F(const void *, event_after, (const struct berth_event *event), \
+      (event)) /* NULL: the object was deleted */ \
     F(bool, same_pod, (const struct berth_pod *a, const struct berth_pod *b), \
-      (a, b)) /* of whatever version */ \
-    /* any thread: what happens to other pods. A pod that is not there, or does not wait, is passed over. */ \
+      (a, b)) /* whether both are the same pod, in any version */ \
+    /* any thread: actions on other pods. A pod that does not exist, or does not wait, is ignored. */ \
     V(activate, (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name), \
       (handle, namespace_, name)) \
     V(allow, (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name), \
@@ -459,9 +465,10 @@ struct berth_metric_info {
       (const struct berth_handle *handle, bool (*visit)(void *context, const struct berth_pod_info *pod), \
        void *context), \
       (handle, visit, context)) \
-    /* any thread: metrics, shown on /metrics. Labels as many as the info names. NULL, and a warning in the log: */ \
-    /* the name is none, is one of berth's, or means something else to another plugin; NULL is fine for the other */ \
-    /* three. */ \
+    /* any thread: metrics, shown on /metrics. As many label values as the info has names. Returns NULL and logs a
+     * warning if */ \ */
+    /* the name is invalid, is used by berth, or has another meaning in another plugin; the other three accept */ \
+    /* NULL. */ \
     F(struct berth_metric *, metric_get, \
       (const struct berth_metric_info *info, const struct berth_str *labels), (info, labels)) \
     V(metric_add, (struct berth_metric * metric, double value), (metric, value)) \
@@ -470,7 +477,7 @@ struct berth_metric_info {
     /* any thread: a line of the log, shown from -v=verbosity on; -1: an error */ \
     V(log_text, (int32_t verbosity, const char *file, int line, const char *text), \
       (verbosity, file, line, text)) \
-    /* any thread: allow and refuse, but never another pod that has the name by now */ \
+    /* any thread: allow and refuse, but never a new pod with the same name */ \
     V(allow_uid, \
       (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
        struct berth_str uid), \
@@ -508,7 +515,7 @@ BERTH_FUNCTIONS(BERTH_F_, BERTH_V_)
 #undef BERTH_F_
 #undef BERTH_V_
 
-/* A verdict with a reason made by printf. */
+/* A status with a reason formatted by printf. */
 __attribute__((format(printf, 3, 4))) static inline struct berth_status berth_reject(
     struct berth_arena *arena, enum berth_code code, const char *format, ...)
 {
@@ -547,10 +554,10 @@ __attribute__((format(printf, 4, 5))) static inline void berth_log_printf_(int32
 #define berth_log_error(...) berth_log_printf_(-1, __FILE__, __LINE__, __VA_ARGS__)
 #endif
 
-/* ---- what berth looks for in the file ---- */
+/* ---- the symbol that berth loads ---- */
 struct berth_module {
     uint32_t abi, size;              /* of this struct */
-    uint32_t plugin_size, host_size; /* of the structs above, when the plugin was built */
+    uint32_t plugin_size, host_size; /* of the structs above, at the plugin's build time */
     const struct berth_host **host;  /* set before anything is called */
     const struct berth_plugin *const *plugins;
     uint32_t plugins_len;

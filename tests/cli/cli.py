@@ -1,4 +1,4 @@
-"""What the black-box tests share: running the program, and writing small clusters down."""
+"""Helpers of the black-box tests: running berth, and writing small clusters to files."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ class Result:
 
 
 class Case(unittest.TestCase):
-    """A folder of its own per test, and shorthands."""
+    """A temporary folder per test, and shorthands."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -51,7 +51,7 @@ class Case(unittest.TestCase):
                                      env=environment, check=False))
 
     def refuse(self, result, *words):
-        """Exit code 2, nothing on standard output, one sentence that has these words."""
+        """Exit code 2, nothing on standard output, one error line that has these words."""
         self.assertEqual(result.code, 2, result.err)
         self.assertEqual(result.out, "")
         self.assertTrue(result.err.startswith("berth: "), result.err)

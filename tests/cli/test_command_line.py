@@ -1,4 +1,4 @@
-"""The command line itself: help that teaches, and mistakes that end in one sentence."""
+"""The command line: help pages, and mistakes that end in one error line."""
 import contextlib
 import http.server
 import json
@@ -15,8 +15,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 @contextlib.contextmanager
-def scheduler_that_says(code, answer):
-    """A server that gives this answer to every question, and its address."""
+def scheduler_that_responds(code, answer):
+    """A server that sends this response to every request, and its address."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             body = json.dumps(answer).encode()
@@ -136,7 +136,7 @@ class Mistakes(cli.Case):
             self.assertEqual((args, done.returncode, done.stderr),
                              (args, 1, b"berth: standard output cannot be written: No space left on device\n"))
 
-    def test_the_beginning_of_a_name_is_enough_for_a_hint(self):
+    def test_a_prefix_of_a_name_gets_a_hint(self):
         self.refuse(self.berth("expl"), "did you mean explain?")
         self.refuse(self.berth("help", "snap"), "did you mean snapshot?")
         self.refuse(self.berth("s"), "unknown command \"s\"")
@@ -148,12 +148,12 @@ class Mistakes(cli.Case):
                 "2026-11-15T10:30+02:00":
             self.refuse(self.berth("replay", "--until", text, "none"), "cannot read none")
 
-    def test_what_a_scheduler_refuses(self):
-        """Who is not known, or may not ask, is told what would help."""
+    def test_requests_that_a_scheduler_rejects(self):
+        """A client that is not authenticated or not authorized gets a hint."""
         answers = {"system:anonymous": ["--kubeconfig FILE", "--authentication-kubeconfig", "--authorization-kubeconfig"],
                    "jane": ["a ClusterRole with nonResourceURLs", "/debug/berth/*", "--authorization-kubeconfig"]}
         for user, words in answers.items():
-            with scheduler_that_says(403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
+            with scheduler_that_responds(403, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
                                            "message": 'forbidden: User "%s" cannot get path "/x"' % user}) as url:
                 for command in (["queue"], ["explain", "p"]):
                     result = self.berth(*command, "--server", url)
@@ -169,13 +169,13 @@ class Mistakes(cli.Case):
 
 
 class Documents(cli.Case):
-    def test_feature_gates_that_can_not_be_changed_are_named(self):
+    def test_feature_gates_that_cannot_be_changed_are_named(self):
         """docs/OPERATING.md names the gates that differ from kube-scheduler's, and no others."""
         with open(os.path.join(ROOT, "src", "config", "features.def"), encoding="utf-8") as file:
             fixed = re.findall(r"^FEATURE\((\w+), (true|false), \w+, false, FIXED\)", file.read(), re.M)
         with open(os.path.join(ROOT, "docs", "OPERATING.md"), encoding="utf-8") as file:
-            said = file.read().split("- **Feature gates.**")[1].split("All other gates")[0]
-        off, on = said.split("These cannot be turned off:")
+            section = file.read().split("- **Feature gates.**")[1].split("All other gates")[0]
+        off, on = section.split("These cannot be turned off:")
         for text, default in (off, "false"), (on, "true"):
             self.assertEqual(re.findall(r"`(\w+)`", text), sorted(name for name, value in fixed if value == default))
         for name, value in fixed:
@@ -208,7 +208,7 @@ class Documents(cli.Case):
         self.assertIn("kubeconfig: " + kubeconfig, config)
 
     def test_deployment(self):
-        """Its configuration is a good one, and names the lease that its role allows."""
+        """Its configuration is valid, and names the lease that its role allows."""
         text = self.example("deployment.yaml")
         written = text.split("scheduler.yaml: |\n")[1].split("---")[0].replace("\n    ", "\n").removeprefix("    ")
         config = self.config_of("--config", self.write("scheduler.yaml", written))
@@ -219,11 +219,11 @@ class Documents(cli.Case):
 
 class Completion(cli.Case):
     def complete(self, *words):
-        """What bash would offer for the last of the words."""
+        """The completions of bash for the last word."""
         script = self.berth("completion", "bash")
         self.assertEqual(script.code, 0, script.err)
-        asked = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; echo "${COMPREPLY[@]}"'
-        done = subprocess.run(["bash", "-c", asked, self.write("berth.bash", script.out), "berth", *words],
+        script_text = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _berth; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script_text, self.write("berth.bash", script.out), "berth", *words],
                               capture_output=True, check=True)
         self.assertEqual(done.stderr, b"")
         return done.stdout.decode().split()

@@ -9,7 +9,7 @@ NODES = [cli.node("n%d" % i, cpu="16") for i in range(3)]
 
 class Counts(cli.Case):
     def made(self, *objects):
-        """How many pods each name stem got."""
+        """The number of pods for each name stem."""
         report = self.simulate([*NODES, *objects])
         self.assertEqual(report["summary"]["pending"], 0, report["pending"])
         return report
@@ -32,7 +32,7 @@ class Counts(cli.Case):
         pods = [cli.pod("web-a", on="n0", owner=("ReplicaSet", "web")), cli.pod("web-b", owner=("ReplicaSet", "web"))]
         self.assertEqual(self.made(rs, *pods)["summary"]["expanded"], 1)
 
-    def test_pods_that_leave_or_are_done_do_not_count(self):
+    def test_terminating_and_finished_pods_do_not_count(self):
         rs = cli.workload("ReplicaSet", "web", replicas=2)
         leaving = cli.pod("web-a", on="n0", owner=("ReplicaSet", "web"))
         leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -62,7 +62,7 @@ class Counts(cli.Case):
             self.assertEqual(report["summary"]["expanded"], wanted)
 
     def test_rollout(self):
-        """The new set makes up what both lack; the old one keeps what it has."""
+        """The new set gets all missing pods; the old one keeps its pods."""
         old = [cli.pod("web-1-%d" % i, on="n0", owner=("ReplicaSet", "web-1")) for i in range(2)]
         report = self.made(cli.workload("Deployment", "web", replicas=6), self.owned_set("web-1", 2, 1),
                            self.owned_set("web-2", 3, 2), *old)
@@ -162,7 +162,7 @@ class Daemons(cli.Case):
         self.assertEqual(self.nodes_of(nodes, pod_spec_more={"tolerations": [{"operator": "Exists"}]}), ["a", "b"])
 
     def test_standard_tolerations(self):
-        """Cordoned and troubled nodes get their agents all the same."""
+        """Cordoned and unhealthy nodes get daemon pods as well."""
         nodes = [cli.node(key, taints=[{"key": "node.kubernetes.io/" + key, "effect": effect}])
                  for key, effect in (("unschedulable", "NoSchedule"), ("not-ready", "NoExecute"),
                                      ("memory-pressure", "NoSchedule"))]
@@ -180,7 +180,7 @@ class Daemons(cli.Case):
 
 
 class Made(cli.Case):
-    """What the pods that were made look like to the plugins."""
+    """How the plugins see generated pods."""
 
     def test_claims_of_a_stateful_set(self):
         sts = cli.workload("StatefulSet", "db", replicas=2, volumeClaimTemplates=[
@@ -204,7 +204,7 @@ class Made(cli.Case):
         self.assertEqual(self.simulate([*NODES, sts, default])["summary"]["scheduled"], 1)
 
     def test_priorities(self):
-        """The important ones go first, whatever the order of the input."""
+        """Higher priorities come first, whatever the order of the input."""
         high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"},
                 "value": 1000}
         usual = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "usual"},
@@ -237,7 +237,7 @@ class Made(cli.Case):
         self.assertEqual(sorted(collections.Counter(self.placed(report).values()).values()), [2, 2, 2])
 
     def test_match_label_keys(self):
-        """One pod per host and revision: the old revision does not stand in the way."""
+        """One pod per host and revision: the old revision does not count."""
         anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname",
              "matchLabelKeys": ["pod-template-hash"]}]}}

@@ -1,4 +1,4 @@
-"""`berth explain`: the answer, in JSON and as a table."""
+"""`berth explain`: the output, in JSON and as a table."""
 import json
 import os
 import subprocess
@@ -34,7 +34,7 @@ class Answer(cli.Case):
     def test_namespace_may_be_left_out(self):
         short, full = self.explain(CLUSTER, "p"), self.explain(CLUSTER, "default/p")
         for answer in (short, full):
-            del answer["cost"]  # no two runs take the same time
+            del answer["cost"]  # differs in every run
         self.assertEqual(short, full)
 
     def test_nothing_fits(self):
@@ -75,7 +75,7 @@ class Answer(cli.Case):
                               cli.pod("p", cpu="2", priority=9, preemptionPolicy="Never")], "p")
         self.assertNotIn("preemption", found)
 
-    def test_gates_are_told(self):
+    def test_gates_are_shown(self):
         found = self.explain([cli.node("a"), cli.pod("p", schedulingGates=[{"name": "g"}])], "p")
         self.assertEqual(found["preEnqueue"]["plugin"], "SchedulingGates")
         self.assertEqual(found["best"], ["a"])
@@ -100,21 +100,21 @@ class Answer(cli.Case):
 
 
 class WhichPod(cli.Case):
-    def ask(self, objects, *args):
+    def explain_pod(self, objects, *args):
         return self.berth("explain", "-f", self.write("c.json", objects), *args)
 
     def test_missing(self):
-        self.refuse(self.ask(CLUSTER, "default/q"), "no pod default/q", "did you mean default/p?")
-        self.refuse(self.ask([cli.node("n1")], "other/thing"), "no pod other/thing")
+        self.refuse(self.explain_pod(CLUSTER, "default/q"), "no pod default/q", "did you mean default/p?")
+        self.refuse(self.explain_pod([cli.node("n1")], "other/thing"), "no pod other/thing")
 
     def test_running(self):
         objects = [cli.node("a"), cli.node("b"), cli.pod("p", on="a", cpu="3")]
-        self.refuse(self.ask(objects, "p"), "runs on a", "--as-if-pending")
+        self.refuse(self.explain_pod(objects, "p"), "runs on a", "--as-if-pending")
         found = self.explain(objects, "p", "--as-if-pending")
         self.assertEqual(found["best"], ["a", "b"])
 
     def test_other_scheduler(self):
-        self.refuse(self.ask([cli.node("a"), cli.pod("p", schedulerName="mine")], "p"), "mine")
+        self.refuse(self.explain_pod([cli.node("a"), cli.pod("p", schedulerName="mine")], "p"), "mine")
 
     def test_pod_of_a_workload(self):
         objects = [cli.node("a"), cli.workload("StatefulSet", "db", replicas=2)]
@@ -158,7 +158,7 @@ class Cost(cli.Case):
         objects = [cli.node("a"), cli.node("b"), cli.node("c"), pod]
         return url, self.explain(objects, "p", "--config", config, *args)
 
-    def test_extenders_are_asked(self):
+    def test_extenders_are_called(self):
         url, found = self.extended()
         self.assertEqual(found["best"], ["c"])
         self.assertEqual((found["nodes"]["c"]["extenders"], found["nodes"]["a"]["extenders"]), (200, 0))
@@ -176,7 +176,7 @@ class Cost(cli.Case):
 
 
 class Server(cli.Case):
-    """What can be said without a running scheduler; tests/e2e asks one."""
+    """Errors without a running scheduler; tests/e2e has one."""
     URL = "https://127.0.0.1:1"
 
     def test_help(self):
@@ -184,13 +184,13 @@ class Server(cli.Case):
         for word in ("--server URL", "--insecure-skip-tls-verify", "/debug/berth/explain"):
             self.assertIn(word, page)
 
-    def test_what_does_not_go_together(self):
+    def test_options_that_exclude_each_other(self):
         for more in (["-f", "x"], ["--config", "x"], ["--plugin", "x.so"], ["--as-if-pending"], ["--no-extenders"]):
             self.refuse(self.berth("explain", "--server", self.URL, "p", *more), "--server")
         self.refuse(self.berth("explain", "--insecure-skip-tls-verify", "-f", "x", "p"), "goes with --server")
         self.refuse(self.berth("explain", "--server", self.URL), "wants one pod")
 
-    def test_nobody_answers(self):
+    def test_connection_refused(self):
         config = self.write("kubeconfig", json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": "t"}}],
             "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:2"}}],
@@ -237,14 +237,14 @@ class Table(cli.Case):
         for line in self.table(objects, "p", env={"COLUMNS": "80"}).splitlines():
             self.assertLessEqual(len(line), 80)
 
-    def test_wide_cells_go_on_below_themselves_on_a_screen(self):
+    def test_wide_cells_wrap_on_a_screen(self):
         wants = {"example.com/%s" % name: "1" for name in ("first", "second", "third", "fourth")}
         pod = cli.pod("p")
         pod["spec"]["containers"][0]["resources"] = {"requests": wants, "limits": wants}
         objects = [cli.node("a"), cli.node("another-node"), pod]
         reasons = ["Insufficient " + name for name in sorted(wants)]
         screen = self.table(objects, "p", env={"COLUMNS": "80"}).split("REJECTED")[1].splitlines()
-        below = screen[0].index("WHY") + len("REJECTED")  # what stood before the heading was cut off
+        below = screen[0].index("WHY") + len("REJECTED")  # the text before the heading was removed
         self.assertRegex(screen[1], r"^ +2  NodeResourcesFit  Insufficient \S+, .*  a$")
         self.assertEqual(screen[2][:below].strip(), "")
         column = " ".join(line[below + 2:].removesuffix("  a").strip() for line in screen[1:5] if line)

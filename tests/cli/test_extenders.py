@@ -1,4 +1,4 @@
-"""Extenders of the configuration where nothing is bound: `berth simulate` asks them, and tells what they did."""
+"""Extenders of the configuration in `berth simulate`, which calls them and reports what they did."""
 import json
 import os
 import subprocess
@@ -11,8 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 class Simulate(cli.Case):
     def extender(self):
-        """The one of tests/extender; its port, and what it was asked."""
-        log = self.path("asked.json")
+        """Starts tests/extender/extender.py; returns its port and a function that reads its calls."""
+        log = self.path("calls.json")
         process = subprocess.Popen([sys.executable, os.path.join(HERE, "..", "extender", "extender.py"), "--log", log],
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(process.wait)
@@ -20,10 +20,10 @@ class Simulate(cli.Case):
         self.addCleanup(process.stdin.close)
         port = int(process.stdout.readline())
 
-        def asked():
+        def calls():
             with open(log, encoding="utf-8") as file:
                 return [json.loads(line) for line in file]
-        return port, asked
+        return port, calls
 
     def config(self, port, more):
         return self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\n"
@@ -35,13 +35,13 @@ class Simulate(cli.Case):
                           "--no-timing", *flags)
 
     @staticmethod
-    def pod(name, **told):
+    def pod(name, **annotations):
         pod = cli.pod(name)
-        pod["metadata"]["annotations"] = {"extender.example/" + key: value for key, value in told.items()}
+        pod["metadata"]["annotations"] = {"extender.example/" + key: value for key, value in annotations.items()}
         return pod
 
-    def test_it_is_asked(self):
-        port, asked = self.extender()
+    def test_it_is_called(self):
+        port, calls = self.extender()
         config = self.config(port, "filterVerb: filter, prioritizeVerb: prioritize, weight: 5, bindVerb: bind")
         result = self.run_with(config, [cli.node("a"), cli.node("b"), cli.node("c"), self.pod("p", scores="b=9,c=1"),
                                         self.pod("q", refuse="a=no license,b,c")])
@@ -50,16 +50,16 @@ class Simulate(cli.Case):
         self.assertEqual(where["default/p"]["node"], "b")
         self.assertIsNone(where["default/q"]["node"])
         self.assertIn("1 no license", where["default/q"]["message"])
-        self.assertNotIn("bind", [question["verb"] for question in asked()])
+        self.assertNotIn("bind", [call["verb"] for call in calls()])
 
-    def test_it_may_be_left_out(self):
+    def test_it_may_be_skipped(self):
         port, _ = self.extender()
         config = self.config(port, "filterVerb: filter")
         result = self.run_with(config, [cli.node("a"), self.pod("p", refuse="a")], "--no-extenders")
         self.assertEqual(result.json["placements"][0]["node"], "a")
         self.assertIn("extenders are not asked here", result.err)
 
-    def test_it_is_not_there(self):
+    def test_it_is_unreachable(self):
         config = self.config(1, "filterVerb: filter, httpTimeout: 2s")
         result = self.run_with(config, [cli.node("a"), cli.pod("p"), cli.pod("q")])
         self.assertEqual(result.code, 0, result.err)

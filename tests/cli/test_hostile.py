@@ -1,4 +1,4 @@
-"""Broken, enormous and malicious input ends in one sentence, soon, and without gigabytes."""
+"""Broken, huge and malicious input ends in one error line, in bounded time and memory."""
 import json
 import resource
 import subprocess
@@ -10,7 +10,7 @@ MEGABYTES_MAX = 1024
 
 class Hostile(cli.Case):
     def run_limited(self, *args, stdin=b""):
-        """Like berth(), and it must be done in 20 seconds. Memory is bounded where no sanitizer needs it all."""
+        """Like berth(), within 20 seconds. Memory is limited unless a sanitizer is in use."""
         import os
 
         def limit():
@@ -32,9 +32,9 @@ class Hostile(cli.Case):
             self.refused(text)
 
     def test_truncated(self):
-        whole = json.dumps({"apiVersion": "v1", "kind": "List", "items": [cli.node("n1"), cli.pod("p")]}, indent=1)
-        for cut in range(1, len(whole) - 1, 37):
-            self.refused(whole[:cut], "standard input")
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [cli.node("n1"), cli.pod("p")]}, indent=1)
+        for cut in range(1, len(text) - 1, 37):
+            self.refused(text[:cut], "standard input")
 
     def test_broken_yaml(self):
         for text in ("a: [", "a: b: c", "\tkind: Pod", "kind: Pod\n  metadata: x", "&a [*a]", "a: *unknown",
@@ -97,7 +97,7 @@ class Hostile(cli.Case):
             if result.code == 0:
                 self.assertEqual(len(result.json["placements"]), 1)
 
-    def test_owners_in_a_circle(self):
+    def test_circular_owners(self):
         def owned(name, by):
             return cli.workload("ReplicaSet", name, replicas=1, meta_more={"ownerReferences": [
                 {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": by, "controller": True, "uid": ""}]})
@@ -107,7 +107,7 @@ class Hostile(cli.Case):
 
 
 def sanitized():
-    """A sanitized program reserves terabytes of addresses."""
+    """Whether the program is sanitized: then it reserves terabytes of addresses."""
     with open(cli.BERTH, "rb") as file:
         return b"__asan_init" in (content := file.read()) or b"__tsan_init" in content
 

@@ -49,7 +49,7 @@ class Forms(cli.Case):
     def test_array(self):
         self.check("-f", self.write("a.json", json.dumps([NODE, POD])))
 
-    def test_typed_lists_whose_items_do_not_say(self):
+    def test_typed_lists_with_items_without_kind(self):
         bare_node = {key: NODE[key] for key in ("metadata", "spec", "status")}
         bare_pod = {key: POD[key] for key in ("metadata", "spec", "status")}
         text = json.dumps({"apiVersion": "v1", "kind": "NodeList", "items": [bare_node]})
@@ -95,7 +95,7 @@ class Forms(cli.Case):
         os.symlink(self.path("folder"), self.path("folder/again"))
         self.check("-f", self.path("folder"))
 
-    def test_file_that_is_not_there(self):
+    def test_missing_file(self):
         self.refuse(self.berth("simulate", "-f", self.path("no.yaml")), "no.yaml")
 
     def test_compressed_file_gets_a_hint(self):

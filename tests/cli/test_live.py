@@ -1,5 +1,5 @@
-"""The running scheduler as a process: which threads it has, and what signals do to it. The API server is a fake one with
-an empty cluster."""
+"""The running scheduler as a process: its threads, and its handling of signals. The API server is a fake with an empty
+cluster."""
 import collections
 import contextlib
 import http.server
@@ -26,7 +26,7 @@ LISTS = {PLURALS.get(kind.lower(), kind.lower() + "s"): kind + "List" for kind i
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Lists are empty, watches are silent, a write is answered with what was written."""
+    """Lists are empty, watches have no events, a write returns the written object."""
     protocol_version = "HTTP/1.1"
 
     def answer(self, code, answer):
@@ -126,34 +126,34 @@ class Live(cli.Case):
         self.addCleanup(process.kill)
         return process
 
-    def said(self):
+    def log(self):
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def wait_for(self, what, words="", seconds=60):
-        """Until what() is true."""
+        """Waits until what() is true."""
         until = time.monotonic() + seconds
         while not what():
-            self.assertLess(time.monotonic(), until, words + "\n" + self.said())
+            self.assertLess(time.monotonic(), until, words + "\n" + self.log())
             time.sleep(0.02)
 
     def wait_for_line(self, text, times=1):
-        self.wait_for(lambda: self.said().count(text) >= times, "no line with " + text)
+        self.wait_for(lambda: self.log().count(text) >= times, "no line with " + text)
 
     def end(self, process):
         process.send_signal(signal.SIGTERM)
         try:
             return process.wait(60)
         except subprocess.TimeoutExpired:
-            self.fail("SIGTERM does not end it\n" + self.said())
+            self.fail("SIGTERM does not end it\n" + self.log())
 
 
-# The main thread; the thread sanitizer has one of its own beside it, of the same name.
+# The main thread; the thread sanitizer has another one with the same name.
 MAIN_THREADS = 2 if "tsan" in cli.BERTH else 1
 
 
 def threads(process):
-    """How many threads there are of each name."""
+    """The number of threads by name."""
     names = collections.Counter()
     for task in os.listdir("/proc/%d/task" % process.pid):
         with contextlib.suppress(FileNotFoundError), \
@@ -168,10 +168,10 @@ class Threads(Live):
         names = threads(process)
         workers = names.pop("worker", 0)
         self.assertEqual(names, collections.Counter({os.path.basename(cli.BERTH)[:15]: MAIN_THREADS, "io": 1, "serve": 1,
-                                                     **({"extender": extenders} if extenders else {})}), self.said())
+                                                     **({"extender": extenders} if extenders else {})}), self.log())
         self.assertLess(workers, 16)
 
-    def test_of_a_leader_that_does_everything(self):
+    def test_threads_of_a_leader_with_all_features(self):
         """With an election, a recording, credentials from a file, delegated authentication, dumps and reloads."""
         self.write_kubeconfig({"tokenFile": self.write("token", "t")})
         process = self.start("--authentication-kubeconfig", self.kubeconfig, "--authorization-kubeconfig",
@@ -186,9 +186,9 @@ class Threads(Live):
         process.send_signal(signal.SIGHUP)
         self.wait_for_line("Configuration unchanged")
         self.check(process)
-        self.assertEqual(self.end(process), 0, self.said())
+        self.assertEqual(self.end(process), 0, self.log())
 
-    def test_of_credential_programs_and_extenders(self):
+    def test_threads_of_credential_programs_and_extenders(self):
         program = self.write("program", """#!/bin/sh
 echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {"token": "t"}}'
 """)
@@ -199,12 +199,12 @@ echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"
         process = self.start(config=self.config(extenders=extenders, leaderElection={"leaderElect": False}))
         self.wait_for_line("Caches are synced")
         self.check(process, extenders=2)
-        self.assertEqual(self.end(process), 0, self.said())
+        self.assertEqual(self.end(process), 0, self.log())
 
 
 class Signals(Live):
     def test_in_any_order(self):
-        """Whatever came before: SIGTERM ends it, and well."""
+        """After any other signals SIGTERM ends it with status 0."""
         numbers = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP]
         chance = random.Random(int(os.environ.get("BERTH_TEST_SEED", "1")))
         orders = [[signal.SIGUSR1], [signal.SIGUSR2, signal.SIGUSR1], []]
@@ -215,18 +215,18 @@ class Signals(Live):
             for number in order:
                 process.send_signal(number)
                 time.sleep(chance.random() / 50)
-            self.assertEqual(self.end(process), 0, self.said())
-            self.assertEqual(self.said().count("Requested to terminate"), 1)
+            self.assertEqual(self.end(process), 0, self.log())
+            self.assertEqual(self.log().count("Requested to terminate"), 1)
 
     def test_before_it_is_ready(self):
         for delay in (0.05, 0.2):
             process = self.start("--leader-elect=false")
-            # Until then every signal does what it does to any program.
+            # Until then signals have their default action.
             self.wait_for(lambda: self.blocks(process, signal.SIGTERM) or process.poll() is not None)
             for number in (signal.SIGUSR1, signal.SIGHUP, signal.SIGUSR2):
                 process.send_signal(number)
             time.sleep(delay)
-            self.assertEqual(self.end(process), 0, self.said())
+            self.assertEqual(self.end(process), 0, self.log())
 
     def blocks(self, process, number):
         with open("/proc/%d/status" % process.pid, encoding="utf-8") as file:
@@ -234,12 +234,12 @@ class Signals(Live):
         return found and int(found.group(1), 16) >> (number - 1) & 1
 
     def test_twice(self):
-        """The second one ends it at once; it may have ended by itself meanwhile."""
+        """A second SIGTERM ends it at once, unless it has ended meanwhile."""
         process = self.start()
         self.wait_for_line("Successfully acquired lease")
         process.send_signal(signal.SIGTERM)
-        self.wait_for(lambda: "Requested to terminate" in self.said() or process.poll() is not None)
-        self.assertIn(self.end(process), (0, 1), self.said())
+        self.wait_for(lambda: "Requested to terminate" in self.log() or process.poll() is not None)
+        self.assertIn(self.end(process), (0, 1), self.log())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Victims leave at once, and come back where a controller would make them again."""
+"""Victims leave at once, and are recreated if they have a controller."""
 import cli
 
 
@@ -26,7 +26,7 @@ class Victims(cli.Case):
         self.assertRegex(waiting["pod"], r"^default/low-[a-z0-9]{5}$")
         self.assertNotEqual(waiting["pod"], "default/low-x")
 
-    def test_it_goes_elsewhere_when_there_is_room(self):
+    def test_it_goes_to_another_node_with_capacity(self):
         low = cli.pod("low-x", on="a", cpu="2", priority=0, owner=("ReplicaSet", "low"))
         high = cli.pod("high", cpu="2", priority=10, nodeSelector={"kubernetes.io/hostname": "a"})
         report = self.simulate([cli.node("a", cpu="2"), cli.node("b", cpu="2"), low, high])
@@ -54,15 +54,15 @@ class Victims(cli.Case):
                                 cli.pod("high", cpu="2", priority=10)])
         self.assertEqual((report["summary"]["preempted"], report["summary"]["recreated"]), (1, 0))
 
-    def test_pods_that_were_made_are_victims_too(self):
+    def test_generated_pods_are_victims_too(self):
         high = cli.pod("high", cpu="2", priority=10, created="2026-01-01T00:00:00Z")
         low = cli.workload("Deployment", "low", cpu="2", replicas=2, pod_spec_more={"priority": 0})
         report = self.simulate([cli.node("a", cpu="4"), low, high])
         self.assertEqual(report["summary"]["scheduled"], 2)
         self.assertEqual(report["summary"]["pending"], 1)
 
-    def test_a_freed_place_helps_who_waits(self):
-        """The victims of one pod leave room for another that was rejected before."""
+    def test_freed_resources_help_waiting_pods(self):
+        """The victims of one pod free resources for another that was rejected before."""
         big = cli.pod("big", on="a", cpu="4", priority=0)
         objects = [cli.node("a", cpu="4"), big, cli.pod("first", cpu="1", priority=0, preemptionPolicy="Never",
                                                         created="2026-01-01T00:00:00Z"),
@@ -86,7 +86,7 @@ class Victims(cli.Case):
 
 class Ends(cli.Case):
     def test_many_levels(self):
-        """Each level pushes the one below out, and everybody comes back: it must end, with the highest on top."""
+        """Each level preempts the one below, and all pods are recreated: it must end with the highest placed."""
         nodes = [cli.node("n%d" % i, cpu="2") for i in range(4)]
         low = [cli.pod("low-%d" % i, on="n%d" % i, cpu="2", priority=0, owner=("ReplicaSet", "low")) for i in range(4)]
         pods = [cli.pod("p%d-%d" % (level, i), cpu="2", priority=level, owner=("ReplicaSet", "p%d" % level),
@@ -96,7 +96,7 @@ class Ends(cli.Case):
         self.assertTrue({"default/p7-%d" % i for i in range(4)} <= on_top)
         self.assertEqual(report["summary"]["pending"], len(low) + len(pods) - 4)
 
-    def test_what_is_not_there_is_not_used(self):
+    def test_missing_capacity_is_not_used(self):
         nodes = [cli.node("n%d" % i, cpu="4") for i in range(3)]
         pods = [cli.pod("p%d-%d" % (level, i), cpu="1500m", priority=level, owner=("ReplicaSet", "p%d" % level))
                 for level in range(4) for i in range(6)]

@@ -70,7 +70,7 @@ class Report(cli.Case):
         self.assertEqual(saved, {"placements": [{"pod": row["pod"], "node": row["node"]}
                                                 for row in report["placements"]]})
 
-    def test_trace_that_can_not_be_written(self):
+    def test_trace_that_cannot_be_written(self):
         path = self.write("c.json", [cli.node("a")])
         result = self.berth("simulate", "-f", path, "--trace", self.path("no/such/folder"))
         self.assertEqual(result.code, 1)
@@ -138,7 +138,7 @@ class Repeatable(cli.Case):
                     for _ in range(3)}
             self.assertEqual(len(runs), 1)
 
-    def test_seed_decides_among_equals(self):
+    def test_seed_breaks_ties(self):
         path = self.write("c.json", [*[cli.node("n%02d" % i) for i in range(40)], cli.pod("p")])
         chosen = {self.placed(self.berth("simulate", "-f", path, "-o", "json", "--seed", str(s)).json)["default/p"]
                   for s in range(8)}
@@ -155,7 +155,7 @@ class Repeatable(cli.Case):
         report = self.simulate([*nodes, cli.pod("p", cpu="1")], "--percentage-of-nodes-to-score", "100")
         self.assertEqual(self.placed(report), {"default/p": "n177"})
 
-    def test_nobody_gets_more_than_there_is(self):
+    def test_no_node_is_overcommitted(self):
         report = self.simulate(self.random_cluster(3))
         for row in report["nodes"]:
             for resource, most in row["allocatable"].items():

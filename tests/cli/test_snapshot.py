@@ -1,4 +1,4 @@
-"""Snapshots of what was saved before: whole, and without names. Those of a live cluster are in tests/e2e."""
+"""Snapshots of saved input: complete, and anonymized. Snapshots of a live cluster are in tests/e2e."""
 import json
 import re
 import subprocess
@@ -112,22 +112,22 @@ class Snapshot(cli.Case):
         self.assertEqual(result.code, 0, result.err)
         return result.json
 
-    def test_a_snapshot_decides_as_what_it_was_made_from(self):
+    def test_a_snapshot_decides_like_its_source(self):
         original = self.write("a.json", cluster())
         text = self.snapshot("-f", original).out
-        whole = self.write("b.json", text)
-        self.assertEqual(self.decide(whole), self.decide(original))
+        full = self.write("b.json", text)
+        self.assertEqual(self.decide(full), self.decide(original))
         self.assertNotIn("hunter2", text)
-        self.assertEqual(self.snapshot("-f", whole).out, text)
+        self.assertEqual(self.snapshot("-f", full).out, text)
 
-    def test_without_names_nothing_is_left_of_them(self):
+    def test_anonymized_snapshots_have_no_names(self):
         hidden = self.snapshot("--anonymize", "-f", self.write("a.json", cluster())).out
         for word in SECRETS:
             self.assertNotIn(word, hidden.lower())
         kinds = [item["kind"] for item in json.loads(hidden)["items"]]
         self.assertEqual(sorted(kinds), sorted(item["kind"] for item in cluster()))
 
-    def test_without_names_the_same_is_decided(self):
+    def test_anonymized_snapshots_decide_the_same(self):
         original = self.write("a.json", cluster())
         hidden = self.write("b.json", self.snapshot("--anonymize", "-f", original).out)
         there, here = self.decide(original), self.decide(hidden)
@@ -155,13 +155,13 @@ class Snapshot(cli.Case):
             for key in "cpuMilli", "memory", "pods":
                 self.assertEqual(a["after"][key], b["after"][key])
 
-    def test_what_makes_no_sense(self):
+    def test_contradicting_options(self):
         path = self.write("a.json", cluster())
         self.refuse(self.berth("snapshot", path), "takes no words")
         self.refuse(self.berth("snapshot", "-f", path, "--context", "x"), "-f", "--context")
         self.refuse(self.berth("snapshot", "-f", self.path("none")), "none", "No such file")
 
-    def test_a_full_disk_is_told(self):
+    def test_a_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([cli.BERTH, "snapshot", "-f", self.write("a.json", cluster())], stdout=full,
                                   stderr=subprocess.PIPE, check=False)

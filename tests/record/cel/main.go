@@ -1,16 +1,16 @@
-// cel writes down what Kubernetes' CEL library for devices says about expressions: it reads the expressions of the
-// files that it is given, one JSON object per line, and writes the files again with the outcomes.
+// cel records the results of Kubernetes' CEL library for devices: it reads expressions from the given files, one JSON
+// object per line, and rewrites the files with the outcomes.
 //
 //	go run ./cel ../unit/cel/data/*.jsonl
 //
-// A line has an expression ("expr"), whether anything may come out instead of a boolean ("any"), and whether attributes
+// A line has an expression ("expr"), whether the result may be of any type ("any"), and whether attributes
 // may be lists ("list"). Its outcome is a class, "ok" with a value and its cost, "compile", "runtime" or "cost".
 // Expressions at which the library crashes are left out. tests/unit/cel/cases.h has the same device, and
 // writes values in the same way.
 //
-// data/expressions.jsonl was written by hand. Those of the random files were made once, with a seed that is lost: by a
-// program that composes calls by their signatures, and by one that spoils texts which the libraries read. New
-// expressions can be added to any of the files with nothing but an "expr".
+// data/expressions.jsonl was written by hand. The random files were generated once, with a seed that is lost: by a
+// program that composes calls by their signatures, and by one that corrupts texts which the libraries parse. New
+// expressions can be added to any of the files with only an "expr".
 package main
 
 import (
@@ -89,7 +89,7 @@ func device(lists bool) dracel.Device {
 	return d
 }
 
-// catcher keeps what comes out of a program, whatever its type, and says true.
+// catcher keeps the result of a program, of any type, and returns true.
 type catcher struct {
 	cel.Program
 	value ref.Val
@@ -216,7 +216,7 @@ func show(value ref.Val) string {
 	return value.Type().TypeName()
 }
 
-// quote writes a string of JSON with as few escapes as can be.
+// quote writes a JSON string with as few escapes as possible.
 func quote(text string) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -242,7 +242,7 @@ func (l *line) String() string {
 	return text + "}\n"
 }
 
-// crashes evaluates the line, and says whether that panicked.
+// crashes evaluates the line, and returns whether that panicked.
 func (l *line) crashes() (crashed bool) {
 	defer func() { crashed = recover() != nil }()
 	l.evaluate()

@@ -1,5 +1,5 @@
-// hints writes down what the queueing hints of kube-scheduler's default plugins say: it reads the pods and events of the
-// file that it is given, one JSON object per line, and writes the file again with the answers.
+// hints records the queueing hints of kube-scheduler's default plugins: it reads pods and events from the given file,
+// one JSON object per line, and rewrites the file with the hints.
 //
 //	go run ./hints ../unit/queue/hints.jsonl
 //
@@ -7,7 +7,7 @@
 // "before" and "after" it. Its "answers" are one per action of the event, with the plugins that would queue the pod and
 // those that would skip it; plugins that have no rule for the event are in neither list.
 //
-// The pods and events were made once at random, with a seed that is lost; lines without "answers" can be added.
+// The pods and events were generated once at random, with a seed that is lost; lines without "answers" can be added.
 package main
 
 import (
@@ -50,9 +50,9 @@ type line struct {
 
 // hint is a rule of a plugin.
 type hint struct {
-	plugin string
-	event  fwk.ClusterEvent
-	ask    fwk.QueueingHintFn
+	plugin   string
+	event    fwk.ClusterEvent
+	hintsFor fwk.QueueingHintFn
 }
 
 func decode(raw json.RawMessage) (runtime.Object, error) {
@@ -67,7 +67,7 @@ func decode(raw json.RawMessage) (runtime.Object, error) {
 }
 
 // rules are those of all plugins of the default profile, and what the scheduler adds to them: a plugin that
-// waits for nodes is asked when their taints change as well.
+// waits for nodes is also called when their taints change.
 func rules(ctx context.Context, objects []runtime.Object) ([]hint, error) {
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -90,13 +90,13 @@ func rules(ctx context.Context, objects []runtime.Object) ([]hint, error) {
 		}
 		added, tainted := false, false
 		for _, r := range registered {
-			ask := r.QueueingHintFn
-			if ask == nil {
-				ask = always
+			hintsFor := r.QueueingHintFn
+			if hintsFor == nil {
+				hintsFor = always
 			}
 			added = added || r.Event.Resource == fwk.Node && r.Event.ActionType&fwk.Add != 0
 			tainted = tainted || r.Event.Resource == fwk.Node && r.Event.ActionType&fwk.UpdateNodeTaint != 0
-			all = append(all, hint{extension.Name(), r.Event, ask})
+			all = append(all, hint{extension.Name(), r.Event, hintsFor})
 		}
 		if added && !tainted {
 			event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint}
@@ -106,7 +106,7 @@ func rules(ctx context.Context, objects []runtime.Object) ([]hint, error) {
 	return all, nil
 }
 
-// eventsOf are those that the scheduler makes of the change.
+// eventsOf are the events that the scheduler derives from the change.
 func eventsOf(resource fwk.EventResource, before, after runtime.Object) []fwk.ClusterEvent {
 	assigned := func(object runtime.Object, yes, no fwk.ClusterEvent) []fwk.ClusterEvent {
 		if object.(*v1.Pod).Spec.NodeName != "" {
@@ -131,15 +131,15 @@ func eventsOf(resource fwk.EventResource, before, after runtime.Object) []fwk.Cl
 	return []fwk.ClusterEvent{{Resource: resource, ActionType: fwk.Update}}
 }
 
-// ask asks every plugin that has a rule for the event; one rule that would queue the pod is enough.
-func ask(all []hint, event fwk.ClusterEvent, pod *v1.Pod, before, after any) (answer, error) {
+// hintsFor calls every plugin that has a rule for the event; one rule that would queue the pod is enough.
+func hintsFor(all []hint, event fwk.ClusterEvent, pod *v1.Pod, before, after any) (answer, error) {
 	a := answer{Label: event.Label(), Queue: []string{}, Skip: []string{}}
 	says := map[string]bool{}
 	for _, h := range all {
 		if !framework.MatchClusterEvents(h.event, event) {
 			continue
 		}
-		result, err := h.ask(klog.Background(), pod, before, after)
+		result, err := h.hintsFor(klog.Background(), pod, before, after)
 		if err != nil {
 			result = fwk.Queue // as the queue does
 		}
@@ -172,7 +172,7 @@ func (l *line) record(all []hint) error {
 	}
 	l.Answers = nil
 	for _, event := range eventsOf(l.Resource, before, after) {
-		a, err := ask(all, event, pod.(*v1.Pod), before, after)
+		a, err := hintsFor(all, event, pod.(*v1.Pod), before, after)
 		if err != nil {
 			return err
 		}

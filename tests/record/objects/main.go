@@ -1,5 +1,5 @@
 // objects writes objects of Kubernetes in protobuf: for each NAME.json that it is given, NAME.pb beside it, as an API
-// server sends it; without the envelope where the text does not say what it is.
+// server sends it; without the envelope if the text has no kind.
 //
 //	go run ./objects ../unit/api/data/*.json ../unit/extender/data/*.json
 //
@@ -23,7 +23,7 @@ func record(path string) error {
 	if err != nil {
 		return err
 	}
-	kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"} // where the text does not say
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"} // if the text has no kind
 	if strings.HasPrefix(filepath.Base(path), "node") {
 		kind.Kind = "Node"
 	}

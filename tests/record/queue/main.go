@@ -1,12 +1,12 @@
-// queue writes down what kube-scheduler's scheduling queue does: it reads the calls of the file that it is given, one
-// JSON object per line, and writes the file again with the place of every pod after each call.
+// queue records kube-scheduler's scheduling queue: it reads calls from the given file, one JSON object per line, and
+// rewrites the file with the place of every pod after each call.
 //
 //	go run ./queue ../unit/queue/trace.jsonl
 //
 // A line with "start" begins a run with an empty queue, at that time in milliseconds. Each other line has the "op", the
-// time "at" which it happens, and what it is about. Its "want" has for each pod its queue, its attempts, its rejections
-// and its errors in a row ("B3.2.0"), and "F" for a pod in flight ("p1*"); "events" counts the events that the queue keeps
-// for pods in flight. tests/unit/queue/plugins.h describes the plugins.
+// time "at" which it happens, and its arguments. Its "want" has for each pod its queue, its attempts, its rejections
+// and its consecutive errors ("B3.2.0"), and "F" for a pod in flight ("p1*"); "events" counts the events that the queue
+// keeps for pods in flight. tests/unit/queue/plugins.h describes the plugins.
 package main
 
 import (
@@ -85,7 +85,7 @@ var rules = []struct {
 	hint     fwk.QueueingHintFn
 }{
 	{"Alpha", fwk.Node, fwk.Add | fwk.UpdateNodeLabel, sameApp},
-	{"Alpha", fwk.Node, fwk.UpdateNodeTaint, always}, // kube-scheduler adds it to what waits for new nodes
+	{"Alpha", fwk.Node, fwk.UpdateNodeTaint, always}, // kube-scheduler adds it to rules for new nodes
 	{"Alpha", fwk.Pod, fwk.UpdatePodLabel, own},
 	{"Beta", fwk.Pod, fwk.Delete, always},
 	{"Beta", fwk.Pod, fwk.UpdatePodToleration, own},
@@ -111,7 +111,7 @@ type run struct {
 	logger   klog.Logger
 	queue    *queue.PriorityQueue
 	clock    *clock.FakeClock
-	pods     map[string]*v1.Pod                  // that the queue was told about
+	pods     map[string]*v1.Pod                  // that the queue knows
 	inFlight map[string]*framework.QueuedPodInfo // by name
 	uids     int
 }
@@ -158,7 +158,7 @@ func (r *run) delete(c *call) {
 	delete(r.pods, c.Pod)
 }
 
-// Pop waits where there is no pod to pop.
+// Pop blocks if there is no pod to pop.
 func (r *run) pop(c *call) error {
 	c.Pod = ""
 	if len(r.queue.PodsInActiveQ()) == 0 && r.backoff("podBackoffQ") == 0 {
@@ -264,12 +264,14 @@ func (r *run) do(c *call) error {
 	return nil
 }
 
-// ---- what the queue does not export ----
+// ---- unexported parts of the queue ----
 
-//go:linkname flushBackoffQCompleted k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
+// go:linkname flushBackoffQCompleted
+// k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
 func flushBackoffQCompleted(q *queue.PriorityQueue, logger klog.Logger)
 
-//go:linkname flushUnschedulablePodsLeftover k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
+// go:linkname flushUnschedulablePodsLeftover
+// k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
 func flushUnschedulablePodsLeftover(q *queue.PriorityQueue, logger klog.Logger)
 
 // field follows pointers and interfaces to a field of the queue.
@@ -284,12 +286,12 @@ func (r *run) field(names ...string) reflect.Value {
 	return at
 }
 
-// backoff is how many pods one of the two backoff queues has.
+// backoff is the number of pods in one of the two backoff queues.
 func (r *run) backoff(which string) int {
 	return r.field("backoffQ", which, "data", "queue").Len()
 }
 
-// eventsInFlight are the entries of the list that are no pods.
+// eventsInFlight is the number of entries of the list that are not pods.
 func (r *run) eventsInFlight() int {
 	all := (*list.List)(unsafe.Pointer(r.field("activeQ", "inFlightEvents").Pointer()))
 	count := 0
