@@ -15,9 +15,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Whatever a plugin of somebody else says, and however long, its pod is told in text that the API server takes, and the
-// scheduler goes on.
-func TestPluginSaysOddThings(t *testing.T) {
+// Whatever message a third-party plugin returns, the pod's condition has a text that the API server accepts, and the
+// scheduler continues.
+func TestPluginWithOddMessages(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
 	x := e.with(t, "../plugins/mistakes.c", "Mistakes", "")
@@ -38,7 +38,7 @@ func TestPluginSaysOddThings(t *testing.T) {
 		})
 		e.event(mistake, "FailedScheduling", message)
 	}
-	// What has no room in an object is cut, between two characters.
+	// A message that is too long for an object is truncated between two characters.
 	for mistake, least := range map[string]int{"filter-long": 512<<10 - 8, "filter-cut": 2000} {
 		e.create(NewPod(mistake, labels("mistake", mistake)))
 		pod := e.pod(mistake, "is refused", func(p *v1.Pod) bool { return scheduled(p) != nil })
@@ -51,14 +51,14 @@ func TestPluginSaysOddThings(t *testing.T) {
 			t.Errorf("%s: a note of %d bytes that ends with %q", mistake, len(note), note[len(note)-10:])
 		}
 	}
-	// Nobody is held up by a gate that fails; it is said in the log, as the pod has no condition yet.
+	// A gate that fails does not block other pods; it is logged, as the pod has no condition yet.
 	e.create(NewPod("gated", labels("mistake", "pre-enqueue-silent")), NewPod("free"))
 	e.bound("free")
 	x.says(`"Unexpected error running PreEnqueue plugin" err="failed, and does not say why" pod="default/gated" plugin="Mistakes"`)
 	e.running(x.proc)
 }
 
-// PreBind of a pod that is gone may end whenever it likes, and with its state as it likes.
+// PreBind of a deleted pod may end at any time, and with any state.
 func TestPluginIsLate(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -75,7 +75,7 @@ func TestPluginIsLate(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	// One that never ends is left to itself.
+	// One that never ends is abandoned.
 	e.create(NewPod("never", labels("late", "never")))
 	x.says("begins never")
 	if _, err := x.proc.Terminate(20 * time.Second); err != nil || x.proc.Exit() != "exit status 0" {
@@ -84,7 +84,7 @@ func TestPluginIsLate(t *testing.T) {
 	x.says("A plugin is still busy with a pod that nobody waits for")
 }
 
-// A plugin that made nothing for itself is released, too: it may have a thread.
+// A plugin without data is released, too: it may have a thread.
 func TestPluginWithoutASelfIsReleased(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("web"))
@@ -99,7 +99,7 @@ func raw(text string) map[string]string { return map[string]string{"filter": tex
 
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-// What a server, a proxy before it, or a careless program may answer. Go's client and decoder say what comes of it.
+// Responses of a server, a proxy or a faulty program. Go's client and decoder define the outcome.
 var oddAnswers = map[string]*extenderCase{
 	"code-201":         {config: filterNames, verbs: filters(201, `{"NodeNames":["@B"]}`)},
 	"code-299":         {config: filterNames, verbs: filters(299, `{"NodeNames":["@B"]}`)},
@@ -137,9 +137,9 @@ var oddAnswers = map[string]*extenderCase{
 }
 
 // evictTwice names each victim of one of the nodes twice.
-func evictTwice(w http.ResponseWriter, asked map[string]json.RawMessage) {
+func evictTwice(w http.ResponseWriter, request map[string]json.RawMessage) {
 	var victims map[string]struct{ Pods []struct{ UID string } }
-	json.Unmarshal(asked["NodeNameToMetaVictims"], &victims)
+	json.Unmarshal(request["NodeNameToMetaVictims"], &victims)
 	maps.DeleteFunc(victims, func(node string, _ struct{ Pods []struct{ UID string } }) bool { return strings.HasSuffix(node, "-a") })
 	for node, list := range victims {
 		list.Pods = append(list.Pods, list.Pods...)
@@ -148,7 +148,7 @@ func evictTwice(w http.ResponseWriter, asked map[string]json.RawMessage) {
 	json.NewEncoder(w).Encode(map[string]any{"NodeNameToMetaVictims": victims})
 }
 
-// moves sends whoever asks to another address.
+// moves redirects a request to another address.
 func moves(code int, where string) func(http.ResponseWriter, map[string]json.RawMessage) {
 	return func(w http.ResponseWriter, _ map[string]json.RawMessage) {
 		w.Header().Set("Location", where)
@@ -157,7 +157,7 @@ func moves(code int, where string) func(http.ResponseWriter, map[string]json.Raw
 	}
 }
 
-// movedAnswers are those of extenders that moved to a server which says how it was asked.
+// movedAnswers are those of extenders that redirect to a server which reports the request it received.
 func movedAnswers(there string) map[string]*extenderCase {
 	cases := map[string]*extenderCase{
 		"moved-nowhere":   {words: true, config: filterNames, verbs: verbs{"filter": moves(302, "")}},
@@ -172,8 +172,8 @@ func movedAnswers(there string) map[string]*extenderCase {
 	return cases
 }
 
-// Extenders that answer oddly, or from elsewhere, are understood as the reference understands them.
-func TestOddExtendersAreUnderstoodAsByTheReference(t *testing.T) {
+// Odd or redirected responses of extenders have the same outcome as with kube-scheduler.
+func TestOddExtendersAsWithTheReference(t *testing.T) {
 	there := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, _ := io.ReadAll(request.Body)
 		fmt.Fprintf(w, `{"Error":"%s with a body: %v"}`, request.Method, len(body) > 0)

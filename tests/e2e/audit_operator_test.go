@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What operators see of a preemption, of a pod whose claim is not there, and of a node that goes before its pods: lines of
-// the log at the verbosity that clusters run with, and numbers.
+// What operators see of a preemption, of a pod whose claim is missing, and of a node that is deleted before its pods: log
+// lines at the usual verbosity, and metrics.
 var (
 	troubleLines = []string{
 		"Added node to NodeTree", "Removed node from NodeTree", "Successfully bound pod to node",
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// linesOf is what a log says in these words, with the keys and values, in an order that does not matter.
+// linesOf are the log lines with these messages, with keys and values, sorted.
 func linesOf(t *testing.T, log string, words ...string) (found []string) {
 	t.Helper()
 	all, err := readText(log)
@@ -62,7 +62,7 @@ func troubleOf(t *testing.T, name string, argv []string) (page map[string]*famil
 		zone := NewNode("node-1")
 		zone.Labels["topology.kubernetes.io/zone"] = "z"
 		e.create(NewNode("node-0"), zone)
-		before := 0 // the file of an earlier run is gone on with
+		before := 0 // the file may have lines of an earlier run
 		if log, err := os.ReadFile(e.c.path(e.file("scheduler") + ".log")); err == nil {
 			before = len(log)
 		}
@@ -72,13 +72,13 @@ func troubleOf(t *testing.T, name string, argv []string) (page map[string]*famil
 		vip := NewPod("vip", Requests("cpu", "3"), pinned("node-0"), priority("high"))
 		e.create(vip)
 		e.boundTo("vip", "node-0")
-		// A pod without grace is gone before the answer to its deletion is there.
+		// A pod without a grace period is gone before the response to its deletion.
 		e.event("low", "Preempted", fmt.Sprintf("Preempted by pod %s on node node-0", e.o.Pod(key("vip")).Pod.UID))
 		e.create(NewPod("lost", claim("not-there")))
 		e.waits("lost", `0/2 nodes are available: persistentvolumeclaim "not-there" not found. not found`)
 		e.create(NewPod("big", Requests("cpu", "100")))
 		e.waits("big", "0/2 nodes are available: 2 Insufficient cpu. "+notHelpful(2))
-		// Nobody is left whom another node would wake.
+		// No waiting pod is left that another node would requeue.
 		for _, name := range []string{"lost", "big"} {
 			e.remove(name)
 			e.gone(name)
@@ -87,7 +87,7 @@ func troubleOf(t *testing.T, name string, argv []string) (page map[string]*famil
 		e.must(e.c.Admin.CoreV1().Nodes().Delete(e.ctx, "node-0", metav1.DeleteOptions{}))
 		e.create(NewNode("node-2"))
 		e.create(NewPod("last", pinned("node-2")))
-		e.boundTo("last", "node-2") // so the node before it is known to be gone
+		e.boundTo("last", "node-2") // so the deletion of the node before it was seen
 		e.shows(ports[0], map[string]float64{`scheduler_cache_size{type="nodes"}`: 3, `scheduler_cache_size{type="pods"}`: 2,
 			`scheduler_cache_size{type="assumed_pods"}`: 0})
 		page, _ = e.scrape(ports[0])
@@ -101,7 +101,7 @@ func troubleOf(t *testing.T, name string, argv []string) (page map[string]*famil
 	return page, lines
 }
 
-func TestTroubleIsToldAsByTheReference(t *testing.T) {
+func TestTroubleIsReportedAsByTheReference(t *testing.T) {
 	reference, berth := bothCommands(t)
 	wantPage, wantLines := troubleOf(t, "reference", reference)
 	gotPage, gotLines := troubleOf(t, "berth", berth)
@@ -125,7 +125,7 @@ func TestTroubleIsToldAsByTheReference(t *testing.T) {
 	}
 }
 
-// statusless is an account that may do what a scheduler does, but for the status of pods.
+// statusless is an account with a scheduler's rights, except for the status of pods.
 func (e *env) statusless() string {
 	e.Helper()
 	const name = "statusless"
@@ -156,7 +156,7 @@ func (e *env) statusless() string {
 	return e.account(name)
 }
 
-// A scheduler that may not write down why a pod waits says so in its log, or nobody would know.
+// A scheduler that may not write the condition of a waiting pod logs that.
 func TestRefusedStatusIsLogged(t *testing.T) {
 	reference, berth := bothCommands(t)
 	told := map[string][]string{}
@@ -183,7 +183,7 @@ func TestRefusedStatusIsLogged(t *testing.T) {
 	}
 }
 
-// stoppedLeading is who wrote down that it leads no more.
+// stoppedLeading are the identities with an event that they stopped leading.
 func (e *env) stoppedLeading() map[string]bool {
 	e.Helper()
 	events, err := e.c.Admin.CoreV1().Events("kube-system").List(e.ctx, metav1.ListOptions{})
@@ -197,7 +197,7 @@ func (e *env) stoppedLeading() map[string]bool {
 	return who
 }
 
-// Who loses the lead says so before it ends; who gives it back in order does not, so that an alert is about trouble.
+// A scheduler that loses its lease writes an event before it ends; one that releases it does not, so that an alert means a problem.
 func TestLostLeadIsAnEvent(t *testing.T) {
 	e := shared(t)
 	e.noLease()
@@ -214,7 +214,7 @@ func TestLostLeadIsAnEvent(t *testing.T) {
 		if !apierrors.IsConflict(err) {
 			t.Fatal(err)
 		}
-		lease = e.lease("kube-system", "kube-scheduler") // it was renewed meanwhile
+		lease = e.lease("kube-system", "kube-scheduler") // the lease was renewed meanwhile
 	}
 	select {
 	case <-p.Done():
@@ -224,7 +224,7 @@ func TestLostLeadIsAnEvent(t *testing.T) {
 	if p.Exit() != "exit status 1" {
 		t.Errorf("it ended with %s", p.Exit())
 	}
-	if e.sched == "berth" && !e.stoppedLeading()[loser] { // the reference tries to, and may end before
+	if e.sched == "berth" && !e.stoppedLeading()[loser] { // the reference tries to, and may end before that
 		t.Errorf("%s lost the lead, and there is no event; only of %v", loser, slices.Collect(maps.Keys(e.stoppedLeading())))
 	}
 	e.noLease()

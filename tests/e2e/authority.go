@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// authority signs the certificates by which clients show who they are.
+// authority is a CA for client certificates.
 type authority struct {
 	key         *ecdsa.PrivateKey
 	signed      *x509.Certificate

@@ -86,7 +86,7 @@ func TestNoNodes(t *testing.T) {
 	e.refused("web", "no nodes available to schedule pods")
 }
 
-// A pod that names its node, or another scheduler, is none of ours; neither is one that has ended.
+// A pod with a node, with another scheduler, or that has ended is not scheduled.
 func TestForeignPodsAreLeftAlone(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("direct", func(p *v1.Pod) { p.Spec.NodeName = "node-0" }),
@@ -118,7 +118,7 @@ func TestFailedSchedulingEvent(t *testing.T) {
 	}
 }
 
-// Asked to end in the middle of its work, it ends soon, and the next one goes on.
+// After SIGTERM during its work it ends soon, and the next scheduler continues.
 func TestTerminates(t *testing.T) {
 	e := shared(t)
 	e.tight(200)
@@ -133,7 +133,7 @@ func TestTerminates(t *testing.T) {
 	e.blameless()
 }
 
-// Without an election, too, an end that was asked for is no failure.
+// Without an election, too, a requested end is not a failure.
 func TestBerthTerminatesWithStatusZero(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler ends with status 1 here, because it ended without an election")
@@ -147,8 +147,8 @@ func TestBerthTerminatesWithStatusZero(t *testing.T) {
 	}
 }
 
-// The binary is a drop-in: under the name of the original it takes the original's flags.
-func TestCalledByTheOldName(t *testing.T) {
+// The binary is a drop-in: called kube-scheduler, it takes kube-scheduler's flags.
+func TestCalledKubeScheduler(t *testing.T) {
 	e := shared(t)
 	path := e.c.path("old-name")
 	e.must(os.MkdirAll(path, 0o755))

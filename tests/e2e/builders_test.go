@@ -106,7 +106,7 @@ func disk(name string) PodMod {
 	}
 }
 
-// restartsAll makes the pod need a feature of its node: a container whose end restarts them all.
+// restartsAll makes the pod require a node feature: a container whose exit restarts all containers.
 func restartsAll(p *v1.Pod) {
 	never := v1.ContainerRestartPolicyNever
 	p.Spec.RestartPolicy = v1.RestartPolicyNever
@@ -118,7 +118,7 @@ func restartsAll(p *v1.Pod) {
 
 const zone = v1.LabelTopologyZone
 
-// newClass makes a storage class; an empty provisioner stands for one that does nothing.
+// newClass makes a storage class; an empty provisioner means kubernetes.io/no-provisioner.
 func newClass(name string, mode storagev1.VolumeBindingMode, provisioner string) *storagev1.StorageClass {
 	if provisioner == "" {
 		provisioner = "kubernetes.io/no-provisioner"
@@ -176,7 +176,7 @@ func newVolume(name, class, claimed string, mods ...func(*v1.PersistentVolume)) 
 	return pv
 }
 
-// volumeOn lets a volume be reached from nodes with a label only.
+// volumeOn makes a volume accessible only from nodes with a label.
 func volumeOn(key, value string) func(*v1.PersistentVolume) {
 	return func(pv *v1.PersistentVolume) {
 		pv.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
@@ -184,7 +184,7 @@ func volumeOn(key, value string) func(*v1.PersistentVolume) {
 	}
 }
 
-// kept lets a claim that is deleted stay until somebody takes its finalizer away; emptying the cluster does.
+// kept makes a deleted claim stay until its finalizer is removed; emptying the cluster does that.
 func kept(c *v1.PersistentVolumeClaim) { c.Finalizers = []string{"e2e.example.com/kept"} }
 
 func claimForOne(c *v1.PersistentVolumeClaim) {
@@ -196,11 +196,11 @@ func volumeForOne(pv *v1.PersistentVolume) {
 	pv.Spec.AccessModes = []v1.PersistentVolumeAccessMode{v1.ReadWriteOncePod}
 }
 
-// driverThatCounts is a CSI driver that says how much storage is left, and where.
+// driverThatCounts is a CSI driver that reports its storage capacity.
 var driverThatCounts = &storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example.com"},
 	Spec: storagev1.CSIDriverSpec{StorageCapacity: &yes}}
 
-// csiNode says how many volumes of the driver a node takes.
+// csiNode sets a node's limit of volumes of the driver.
 func csiNode(name string, count int32) *storagev1.CSINode {
 	return &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "Node", Name: name, UID: "00000000-0000-0000-0000-000000000000"}}},
@@ -208,7 +208,7 @@ func csiNode(name string, count int32) *storagev1.CSINode {
 			{Name: "csi.example.com", NodeID: name, Allocatable: &storagev1.VolumeNodeResources{Count: &count}}}}}
 }
 
-// filled is a node's worth of pods that take all of its CPU.
+// filled are pods that use all CPU of the nodes.
 func filled(nodes int, mods ...PodMod) (all []runtime.Object) {
 	for i := range nodes {
 		takes := []PodMod{onNode(fmt.Sprintf("node-%d", i)), Requests("cpu", "4")}
@@ -217,7 +217,7 @@ func filled(nodes int, mods ...PodMod) (all []runtime.Object) {
 	return all
 }
 
-// many is a pod that asks for resources of many names, so that its refusal does not fit into an event.
+// many makes a pod request many resources, so that its rejection message does not fit into an event.
 func many(p *v1.Pod) {
 	var pairs []string
 	for _, name := range manyNames() {

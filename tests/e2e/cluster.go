@@ -1,6 +1,6 @@
 // Package e2e runs a live scheduler against real Kubernetes parts on the loopback interface: etcd, kube-apiserver with
-// RBAC, and, where a test needs them, kube-controller-manager and kwok. The scheduler holds the stock role
-// system:kube-scheduler and nothing else. The tests see it only through the API, as a cluster's users do.
+// RBAC, and, where a test needs them, kube-controller-manager and kwok. The scheduler has only the built-in role
+// system:kube-scheduler. The tests observe it only through the API, as a cluster's users do.
 //
 // Environment:
 //
@@ -37,14 +37,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Two users are known to the API server: RBAC's own bootstrap gives the second the scheduler's stock role.
+// The API server has two users: RBAC's bootstrap gives the second one the scheduler's built-in role.
 const (
 	adminToken     = "e2e-admin"
 	schedulerToken = "e2e-scheduler"
 	schedulerUser  = "system:kube-scheduler"
 )
 
-// Everything that the scheduler asks for is logged, so that tests can see what was refused, and how often what was done.
+// All requests of the scheduler are logged, so that tests can count requests and find rejected ones.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -53,11 +53,11 @@ rules:
 - {level: None}
 `
 
-// Options says what kind of cluster is started.
+// Options selects the kind of cluster.
 type Options struct {
 	Audit       bool     // log the scheduler's requests
 	Controllers bool     // kube-controller-manager, and the admission plugins that rely on it
-	Kwok        bool     // fake kubelets: nodes stay ready, bound pods run, deleted pods go
+	Kwok        bool     // fake kubelets: nodes stay ready, bound pods run, terminating pods are deleted
 	Flags       []string // more of them, for kube-apiserver
 }
 
@@ -72,7 +72,7 @@ type Cluster struct {
 	api, etcd, peer int // ports
 	tokens          int // how many times RotateToken was called
 	authority       *authority
-	away            []span // when the API server was not itself
+	away            []span // when the API server was restarting
 	etcdProc        *Proc
 	apiProc         *Proc
 	others          []*Proc
@@ -145,8 +145,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// Ports that servers are given. The kernel has others for outgoing connections, which come and go all the time: one of those
-// could be taken again before its server listens, or while the server is restarted.
+// Ports for servers, outside the kernel's ephemeral range: an ephemeral port could be taken by an outgoing connection before
+// the server listens, or while it restarts.
 const lowestPort, highestPort = 20000, 29999
 
 var portsGiven struct {
@@ -154,11 +154,11 @@ var portsGiven struct {
 	next int
 }
 
-// freePorts finds n ports of the loopback interface that nobody listens on; none is found twice.
+// freePorts finds n unused ports of the loopback interface; each is returned once.
 func freePorts(n int) (found []int, err error) {
 	portsGiven.Lock()
 	defer portsGiven.Unlock()
-	if portsGiven.next == 0 { // who runs beside us begins elsewhere
+	if portsGiven.next == 0 { // concurrent runs begin at another port
 		portsGiven.next = lowestPort + mathrand.IntN(highestPort-lowestPort)
 	}
 	for tries := lowestPort; tries <= highestPort && len(found) < n; tries++ {
@@ -215,10 +215,10 @@ func (c *Cluster) writeTokens() error {
 	return os.WriteFile(c.path("tokens.csv"), []byte(text), 0o600)
 }
 
-// RotatingToken is a second token of the scheduler's user, which is good until RotateToken is called.
+// RotatingToken is a second token of the scheduler's user, which is valid until RotateToken is called.
 func (c *Cluster) RotatingToken() string { return fmt.Sprintf("e2e-rotating-%d", c.tokens) }
 
-// RotateToken makes another one good in its place; the API server has to start anew for that.
+// RotateToken replaces it with another one, which restarts the API server.
 func (c *Cluster) RotateToken(ctx context.Context) error {
 	c.KillAPI()
 	c.tokens++
@@ -231,7 +231,7 @@ func (c *Cluster) RotateToken(ctx context.Context) error {
 // Credentials is the entry of a user in a kubeconfig.
 type Credentials map[string]any
 
-// WriteKubeconfig writes a file that leads to addr as the given user. The server's certificate is checked.
+// WriteKubeconfig writes a kubeconfig for addr and the given user. The server's certificate is checked.
 func (c *Cluster) WriteKubeconfig(name, addr string, user Credentials) error {
 	entry, err := json.Marshal(user)
 	if err != nil {
@@ -257,12 +257,12 @@ func (c *Cluster) startEtcd() (err error) {
 }
 
 func (c *Cluster) startAPI(ctx context.Context) (err error) {
-	// Without controllers nobody would take the taint off new nodes, or the finalizer off volumes.
+	// Without controllers the taint of new nodes and the finalizer of volumes would stay.
 	without := "ServiceAccount,TaintNodesByCondition,StorageObjectInUseProtection"
 	if c.opts.Controllers {
 		without = "TaintNodesByCondition"
 	}
-	// Which address others would reach it by is nobody's business here, and without one it looks for a network.
+	// Without an advertised address it would look for a network.
 	argv := []string{c.part("kube-apiserver"), "--etcd-servers", fmt.Sprintf("http://127.0.0.1:%d", c.etcd),
 		"--secure-port", fmt.Sprint(c.api), "--bind-address", "127.0.0.1", "--advertise-address", "127.0.0.1",
 		"--cert-dir", c.path("certs"), "--token-auth-file", "tokens.csv", "--client-ca-file", "ca.crt", "--authorization-mode", "RBAC",
@@ -279,7 +279,7 @@ func (c *Cluster) startAPI(ctx context.Context) (err error) {
 	return c.awaitReady(ctx)
 }
 
-// awaitReady returns when the API server says that it is ready.
+// awaitReady returns when the API server is ready.
 func (c *Cluster) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -304,7 +304,7 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 	return fmt.Errorf("kube-apiserver is not ready: %w\n%s", ctx.Err(), c.apiProc.Tail(10))
 }
 
-// A right of each of the roles that the scheduler's user has from the beginning.
+// One right of each role that the scheduler's user has from the beginning.
 var stockRights = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Resource: "pods", Subresource: "binding", Namespace: "default"},
 	{Verb: "update", Resource: "persistentvolumes"},
@@ -312,7 +312,7 @@ var stockRights = []authorizationv1.ResourceAttributes{
 	{Verb: "get", Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"},
 }
 
-// awaitRoles returns when the scheduler may do all that it may. A new API server is ready once it has written its roles; it
+// awaitRoles returns when the scheduler's roles are in effect. A new API server is ready once it has written its roles; it
 // reads them a moment later.
 func (c *Cluster) awaitRoles(ctx context.Context) error {
 	for _, right := range stockRights {
@@ -324,7 +324,7 @@ func (c *Cluster) awaitRoles(ctx context.Context) error {
 	return nil
 }
 
-// awaitRight returns when somebody may do something, which takes a moment from the writing of a role on.
+// awaitRight returns when a right is in effect, which takes a moment after a role is written.
 func (c *Cluster) awaitRight(ctx context.Context, right authorizationv1.SubjectAccessReviewSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -349,7 +349,7 @@ func (c *Cluster) startControllers() error {
 	return err
 }
 
-// How fake pods end: kwok's own rule knows no grace.
+// How fake pods end: kwok's default stage ignores the grace period.
 //
 //go:embed pod-delete.yaml
 var podDelete []byte
@@ -373,7 +373,7 @@ func (c *Cluster) startKwok() error {
 	return err
 }
 
-// StartScheduler starts argv, and the flags by which it finds this cluster. addr is the API server's, or a relay's.
+// StartScheduler starts argv with the flags for this cluster. addr is the API server's, or a relay's.
 func (c *Cluster) StartScheduler(name, addr string, argv []string, flags ...string) (*Proc, error) {
 	return c.StartSchedulerAs(Credentials{"token": schedulerToken}, name, addr, argv, flags...)
 }
@@ -394,7 +394,7 @@ func (c *Cluster) StartSchedulerAs(user Credentials, name, addr string, argv []s
 	return p, err
 }
 
-// KillAPI ends the API server as a crash would; RestartAPI brings it back on the same data and port.
+// KillAPI ends the API server like a crash; RestartAPI starts it again with the same data and port.
 func (c *Cluster) KillAPI() {
 	c.away = append(c.away, span{from: time.Now()})
 	c.apiProc.Kill()
@@ -406,14 +406,14 @@ func (c *Cluster) RestartAPI(ctx context.Context) error {
 	return err
 }
 
-// span is a time in which the API server starts anew. It then forbids everything, until it has read its own roles.
+// span is a time in which the API server restarts. It forbids everything until it has read its roles.
 type span struct{ from, to time.Time }
 
-// PauseAPI lets the API server stop answering while its connections stay open.
+// PauseAPI suspends the API server while its connections stay open.
 func (c *Cluster) PauseAPI()  { c.apiProc.Pause() }
 func (c *Cluster) ResumeAPI() { c.apiProc.Resume() }
 
-// Stop ends all parts, clients first; what a part was told to do is then done or not, and nothing waits for it.
+// Stop ends all parts, clients first.
 func (c *Cluster) Stop() {
 	for _, p := range append(c.others, c.apiProc, c.etcdProc) {
 		if p != nil {

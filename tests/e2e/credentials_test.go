@@ -16,7 +16,7 @@ func (e *env) startAs(name string, user Credentials, flags ...string) *Proc {
 	return p
 }
 
-// write puts a file into the cluster's folder and returns its path. It is there whole or not at all, as a mounted secret is.
+// write puts a file into the cluster's folder atomically, as with a mounted secret, and returns its path.
 func (e *env) write(name, text string, mode os.FileMode) string {
 	e.Helper()
 	path := e.c.path(e.file(name))
@@ -25,7 +25,7 @@ func (e *env) write(name, text string, mode os.FileMode) string {
 	return path
 }
 
-// program makes credentials that are asked from a program, which prints what is in the file.
+// program makes credentials from a program that prints the contents of a file.
 func (e *env) program(name, answer string) Credentials {
 	e.Helper()
 	script := `#!/bin/sh
@@ -40,14 +40,14 @@ exec cat "$2"
 		"env": []map[string]string{{"name": "FLAVOUR", "value": "vanilla"}}}}
 }
 
-// answer is what such a program prints.
+// answer is the output of such a program.
 func answer(status map[string]string) string {
 	b, _ := json.Marshal(map[string]any{
 		"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status})
 	return string(b)
 }
 
-// A token from a file, which ends with a line end as files do.
+// A token from a file that ends with a newline.
 func TestTokenFile(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("web"))
@@ -86,7 +86,7 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// A token that is good no more is replaced by the one that the program gives now.
+// A token that is no longer valid is replaced by the program's current one.
 func TestProgramGivesAnotherToken(t *testing.T) {
 	e := shared(t)
 	given := e.write("answer", answer(map[string]string{"token": e.c.RotatingToken()}), 0o600)
@@ -102,7 +102,7 @@ func TestProgramGivesAnotherToken(t *testing.T) {
 	}
 }
 
-// ... or that is in the file now.
+// ... or by the one in the file.
 func TestBerthReadsItsTokenFileAgain(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler looks at the file once a minute, even if its token is refused")
@@ -113,7 +113,7 @@ func TestBerthReadsItsTokenFileAgain(t *testing.T) {
 	e.running(p)
 }
 
-// rotate lets the scheduler bind a pod before and after the API server accepts another token only.
+// rotate lets the scheduler bind a pod before and after the API server switches to another token.
 func (e *env) rotate(write func(token string)) {
 	e.Helper()
 	e.create(NewPod("before"))
@@ -124,14 +124,14 @@ func (e *env) rotate(write func(token string)) {
 	e.bound("after")
 }
 
-// Whoever starts before its secret is right waits for it, and does not end.
+// A scheduler that starts with a wrong token waits for a valid one, and does not end.
 func TestBerthWaitsForTheRightToken(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler looks at the file once a minute, even if its token is refused")
 	file := e.write("token", "wrong", 0o600)
 	e.create(NewNode("node-0"), NewPod("web"))
 	p := e.startAs("scheduler", Credentials{"tokenFile": file})
-	time.Sleep(time.Second) // a fault needs its time; nothing is waited for here
+	time.Sleep(time.Second) // time for a fault to show; there is no event to wait for
 	e.running(p)
 	if s := e.o.Pod(key("web")); s.Node != "" {
 		t.Fatalf("bound to %s with a wrong token", s.Node)

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A claim for a device is allocated where there is one, written into the claim before the pod is bound, and kept for it.
+// A device is allocated on a node that has one, written into the claim before the pod is bound, and kept for it.
 func TestDeviceIsAllocated(t *testing.T) {
 	e := shared(t)
 	e.create(objects(Nodes("node", 3)...)...)
@@ -25,14 +25,14 @@ func TestDeviceIsAllocated(t *testing.T) {
 	if by := claim.Status.ReservedFor; len(by) != 1 || by[0].Name != "web" || by[0].UID != e.o.Pod(key("web")).Pod.UID {
 		t.Errorf("the claim is reserved for %+v", by)
 	}
-	// There is only one. Another becomes known: the pod that waits gets it.
+	// There is only one. When another is published, the waiting pod gets it.
 	e.create(NewPod("next", device("second")))
 	e.refused("next", "0/3 nodes are available: 3 cannot allocate all claims. "+stillNot(3))
 	e.create(newDevice("node-2", "gpu.example.com"))
 	e.boundTo("next", "node-2")
 }
 
-// A pod whose claim does not exist yet is not even tried; it is once the claim is there.
+// A pod whose claim does not exist yet is gated until the claim exists.
 func TestPodWaitsForItsDeviceClaim(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), newDeviceClass("gpu.example.com"), newDevice("node-0", "gpu.example.com"))

@@ -63,7 +63,7 @@ func dumpLines(all []dumpLine, message string) (found []dumpLine) {
 	return found
 }
 
-// dumped is what a dump says, with what has no order put in one.
+// dumped are the contents of a dump, with unordered parts sorted.
 type dumped struct {
 	nodes          map[string]string // by their first line
 	summary, queue string
@@ -92,7 +92,7 @@ func (e *env) readDump(nodes, queue dumpLine) dumped {
 	return d
 }
 
-// dump asks a scheduler for its dump and returns it.
+// dump requests a scheduler's dump and returns it.
 func (e *env) dump(p *Proc) dumped {
 	e.Helper()
 	syscall.Kill(p.cmd.Process.Pid, syscall.SIGUSR2)
@@ -111,7 +111,7 @@ func (e *env) dump(p *Proc) dumped {
 	return e.readDump(nodes[0], queue[0])
 }
 
-// mismatches is what the comparison says, once it has ended: the last one, should several dumps have been asked for.
+// mismatches is the result of the comparison, once it has ended; of the last one after several dumps.
 func (e *env) mismatches(p *Proc) (found []map[string]string) {
 	e.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -136,7 +136,7 @@ func (e *env) mismatches(p *Proc) (found []map[string]string) {
 	}
 }
 
-// dumpWork is a small cluster with something of everything that a dump shows.
+// dumpWork is a small cluster with one example of everything that a dump shows.
 func (e *env) dumpWork() {
 	e.Helper()
 	e.create(NewNode("node-0", Allocatable("example.com/gpu", "4", "hugepages-2Mi", "0")), NewNode("node-1"))
@@ -147,20 +147,20 @@ func (e *env) dumpWork() {
 	e.create(NewPod("elsewhere", onNode("node-2"), Requests("cpu", "1")), NewPod("of-others", func(p *v1.Pod) { p.Spec.SchedulerName = "somebody-else" }))
 	e.create(NewPod("gated", gates("example.com/a")), NewPod("big", Requests("cpu", "100")))
 	e.waits("big", "0/2 nodes are available: 2 Insufficient cpu. "+notHelpful(2))
-	// A victim that takes its time: who waits for it is nominated.
+	// A victim with a grace period: the pod that waits for it is nominated.
 	e.create(NewPod("vip", pinned("node-0"), Requests("cpu", "4"), priority("high")))
 	e.pod("vip", "is nominated", func(p *v1.Pod) bool { return p.Status.NominatedNodeName == "node-0" })
 	e.pod("web", "is to go", func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
-// dumpOf is what a scheduler dumps after the small work.
+// dumpOf is a scheduler's dump after the small work.
 func dumpOf(t *testing.T, name string, argv []string) (d dumped) {
 	t.Run(name, func(t *testing.T) {
 		e := shared(t)
 		e.argv = argv
 		p := e.start("-v", "3")
 		e.dumpWork()
-		// The last answers may be on their way to the scheduler.
+		// The last responses may still be in flight.
 		for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 			d = e.dump(p)
 			if strings.HasPrefix(d.summary, `"activeQ:0; backoffQ:0;`) && strings.Contains(d.queue, "nominated node: node-0") ||
@@ -188,7 +188,7 @@ func dumpOf(t *testing.T, name string, argv []string) (d dumped) {
 	return d
 }
 
-// Who looks for a problem with kill -USR2 and a log finds the same lines as with kube-scheduler.
+// kill -USR2 writes the same log lines as with kube-scheduler.
 func TestDumpIsTheReference(t *testing.T) {
 	reference, err := ReferenceCommand()
 	if err != nil {
@@ -205,7 +205,7 @@ func TestDumpIsTheReference(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	// A pod is on a node that there is none of. The reference also misses pods that it leaves to other schedulers.
+	// A pod is on a node that does not exist. The reference also misses pods of other schedulers.
 	lost := map[string]string{"missedNodes": "[]", "redundantNodes": `["node-2"]`}
 	if len(want.mismatch) != 2 || !maps.Equal(want.mismatch[0], lost) || want.mismatch[1]["redundantPods"] != "[]" {
 		t.Errorf("the reference's mismatches are others: %v", want.mismatch)
@@ -229,14 +229,14 @@ func TestDumpIsTheReference(t *testing.T) {
 	}
 }
 
-// The signal never ends the process, whenever it comes: at the start, without an API server, many times, at the end.
+// The signal never ends the process: at the start, without an API server, many times, at the end.
 func TestDumpSignalIsNeverTheEnd(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("the reference ends with status 1, whatever ends it")
 	e.create(objects(Nodes("node", 3)...)...)
 	for i := range 5 {
 		p := e.startAt(fmt.Sprintf("scheduler-%d", i), e.c.Addr())
-		// From its first steps on; while the program is being loaded, the kernel's rule holds.
+		// From its first steps on; while the program is being loaded, the default action applies.
 		for deadline := time.Now().Add(patience); !e.takesDumpSignal(p) && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
@@ -267,7 +267,7 @@ func TestDumpSignalIsNeverTheEnd(t *testing.T) {
 	}
 }
 
-// takesDumpSignal says whether SIGUSR2 is blocked, caught or ignored.
+// takesDumpSignal reports whether SIGUSR2 is blocked, caught or ignored.
 func (e *env) takesDumpSignal(p *Proc) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// waker is something that makes a pod fit that did not, on a node that only that pod can use.
+// waker is an event that makes an unschedulable pod fit, on a node that only that pod can use.
 type waker struct {
 	name string
-	node func(*v1.Node) // what is wrong with the node at first; nil: it does not exist
-	pod  func(*v1.Pod)  // what is special about the pod
+	node func(*v1.Node) // the initial state of the node; nil: it does not exist
+	pod  func(*v1.Pod)  // changes to the pod
 	wake func(l *lab, node string) error
 }
 
-// lab is where latencies are measured: a cluster with a scheduler that has nothing else to do.
+// lab is a cluster with an idle scheduler, to measure latencies.
 type lab struct {
 	ctx context.Context
 	c   *e2e.Cluster
@@ -74,7 +74,7 @@ func (l *lab) removePod(name string) error {
 	return l.c.Admin.CoreV1().Pods("default").Delete(l.ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now})
 }
 
-// pod waits until a pod is as wanted.
+// pod waits until a pod satisfies a condition.
 func (l *lab) pod(name string, want func(*e2e.Seen) bool) (found *e2e.Seen, err error) {
 	ctx, cancel := context.WithTimeout(l.ctx, time.Minute)
 	defer cancel()
@@ -82,7 +82,7 @@ func (l *lab) pod(name string, want func(*e2e.Seen) bool) (found *e2e.Seen, err 
 	return found, err
 }
 
-// once makes a pod that does not fit, lets it fit, and says how long it took from there to the binding.
+// once creates a pod that does not fit, makes it fit, and returns the time from then to the binding.
 func (l *lab) once(w waker, node string) (time.Duration, error) {
 	if w.node != nil {
 		if err := l.addNode(node, w.node); err != nil {
@@ -123,7 +123,7 @@ func refused(s *e2e.Seen) bool {
 	})
 }
 
-// latencies measures each waker so many times, in turns, and takes the nodes away again.
+// latencies measures each waker `rounds` times, in turns, and removes the nodes.
 func (l *lab) latencies(rounds int) (map[string][]time.Duration, error) {
 	all := map[string][]time.Duration{}
 	defer l.c.Admin.CoreV1().Nodes().DeleteCollection(l.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: label})

@@ -1,11 +1,11 @@
-// bench-live lets schedulers do the same work on the same API server, one after the other, and prints what it cost:
-// CPU time per pod, peak memory and bindings per second, read from /proc and from a watch; and then, with nothing else to
-// do, how long each takes from an event that lets a pod fit to the pod's binding.
+// bench-live runs schedulers on the same work with the same API server, one after the other, and prints the cost:
+// CPU time per pod, peak memory and bindings per second, read from /proc and from a watch; and then, on an
+// idle cluster, the time from an event that makes a pod fit to the pod's binding.
 //
-// The pods are there before a scheduler starts, so that it is never waiting for them. What it uses until its first
-// binding (reading the cluster) is listed apart from the rest.
+// The pods exist before a scheduler starts, so that it never waits for them. Its cost before the first binding (reading
+// the cluster) is listed separately.
 //
-// With -record it compares berth with itself instead: what does it cost to record?
+// With -record it compares berth with itself instead: the cost of recording.
 package main
 
 import (
@@ -24,26 +24,26 @@ import (
 	"k8s.io/klog/v2"
 )
 
-type contender struct {
+type scheduler struct {
 	name  string
 	argv  []string
 	flags []string
 }
 
 type result struct {
-	contender
+	scheduler
 	ready    time.Duration // from the start of the process to the first binding
 	took     time.Duration // from there to the last
 	readyCPU time.Duration
 	e2e.Usage
-	whole     time.Duration            // CPU time of the process from its start to its end
+	total     time.Duration            // CPU time of the process from its start to its end
 	threads   map[string]time.Duration // CPU time by thread, when all pods were bound
-	again     time.Duration            // CPU time of recording the same once more, but for the thread that writes
+	again     time.Duration            // CPU time of recording the same once more, without the thread that writes
 	wrongs    []e2e.Wrong
 	latencies map[string][]time.Duration // by waker, sorted
 }
 
-// work is what each scheduler has to do.
+// work is the work of each scheduler.
 type work struct {
 	nodes, pods, rounds int
 	limit               time.Duration
@@ -73,13 +73,13 @@ func run(ctx context.Context, todo work) error {
 	if err != nil {
 		return err
 	}
-	contenders := []contender{{name: "kube-scheduler", argv: reference}}
+	contenders := []scheduler{{name: "kube-scheduler", argv: reference}}
 	name, argv, err := e2e.UnderTest()
 	if err != nil {
 		return err
 	}
 	if name != "kube-scheduler" {
-		contenders = append(contenders, contender{name: name, argv: argv})
+		contenders = append(contenders, scheduler{name: name, argv: argv})
 	}
 	c, err := e2e.Start(ctx, e2e.Options{})
 	if err != nil {
@@ -95,13 +95,13 @@ func run(ctx context.Context, todo work) error {
 		return err
 	}
 	if todo.record > 0 {
-		return compareRecording(ctx, c, contender{name: name, argv: argv}, todo)
+		return compareRecording(ctx, c, scheduler{name: name, argv: argv}, todo)
 	}
 	var results []result
-	for _, who := range contenders {
-		r, err := measure(ctx, c, who, todo)
+	for _, candidate := range contenders {
+		r, err := measure(ctx, c, candidate, todo)
 		if err != nil {
-			fmt.Printf("%s: %v\n", who.name, err)
+			fmt.Printf("%s: %v\n", candidate.name, err)
 			continue
 		}
 		results = append(results, *r)
@@ -113,10 +113,10 @@ func run(ctx context.Context, todo work) error {
 	return nil
 }
 
-// measure creates the pods, lets a scheduler bind them all, wakes some more, and deletes them again.
-func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*result, error) {
+// measure creates the pods, lets a scheduler bind them all, measures latencies, and deletes the pods.
+func measure(ctx context.Context, c *e2e.Cluster, candidate scheduler, todo work) (*result, error) {
 	pods := todo.pods
-	fmt.Printf("%s: creating %d pods ...\n", who.name, pods)
+	fmt.Printf("%s: creating %d pods ...\n", candidate.name, pods)
 	var all []*v1.Pod
 	for i := range pods {
 		all = append(all, e2e.NewPod(fmt.Sprintf("pod-%d", i), e2e.Requests("cpu", "100m", "memory", "200Mi")))
@@ -136,10 +136,10 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 	}
 	defer o.Close()
 
-	fmt.Printf("%s: scheduling ...\n", who.name)
+	fmt.Printf("%s: scheduling ...\n", candidate.name)
 	began := time.Now()
-	p, err := c.StartScheduler("bench-"+who.name, c.Addr(), who.argv,
-		append([]string{"--kube-api-qps", "10000", "--kube-api-burst", "10000"}, who.flags...)...)
+	p, err := c.StartScheduler("bench-"+candidate.name, c.Addr(), candidate.argv,
+		append([]string{"--kube-api-qps", "10000", "--kube-api-burst", "10000"}, candidate.flags...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 		case <-ctx.Done():
 		}
 	}()
-	r := &result{contender: who}
+	r := &result{scheduler: candidate}
 	if err := o.Await(ctx, func() bool { return o.Bound() > 0 }); err == nil {
 		r.ready, r.readyCPU = time.Since(began), p.Usage().CPU
 		err = o.Await(ctx, func() bool { return o.Bound() == pods })
@@ -163,12 +163,12 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 		return nil, fmt.Errorf("%d of %d pods were bound when it ended, or after %v:\n%s", bound, pods, todo.limit, p.Tail(5))
 	}
 	if todo.record > 0 {
-		if r.threads, err = threadTimes(who.argv[0]); err != nil {
+		if r.threads, err = threadTimes(candidate.argv[0]); err != nil {
 			return nil, err
 		}
 	}
 	if todo.rounds > 0 {
-		fmt.Printf("%s: waking pods ...\n", who.name)
+		fmt.Printf("%s: waking pods ...\n", candidate.name)
 		l := &lab{ctx, c, o}
 		if r.latencies, err = l.latencies(todo.rounds); err != nil {
 			return nil, err
@@ -177,9 +177,9 @@ func measure(ctx context.Context, c *e2e.Cluster, who contender, todo work) (*re
 	if _, err := p.Terminate(time.Minute); err != nil {
 		return nil, err
 	}
-	r.whole = p.Usage().CPU
+	r.total = p.Usage().CPU
 	for _, wrong := range r.wrongs {
-		fmt.Printf("%s: %s: %s\n", who.name, wrong.Kind, wrong.Text)
+		fmt.Printf("%s: %s: %s\n", candidate.name, wrong.Kind, wrong.Text)
 	}
 	return r, nil
 }

@@ -16,13 +16,13 @@ import (
 // journal is the name of the threads of the worker pool, which in these runs only write a recording to its files.
 const journal = "worker"
 
-// compareRecording lets berth do the work with and without --record, in turn and each as often the first, and prints what
-// recording costs: the CPU time of whole processes, all threads and the reading of the cluster included, and of each
-// thread. A run that was disturbed counts as one of many: the median decides. What whole processes differ by is mostly
-// chance; shares of one process are not: that of the thread that writes, and that of what recordAgain measures.
-func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo work) error {
+// compareRecording runs berth with and without --record, in turn and each first equally often, and prints the cost of
+// recording: the CPU time of complete processes, including all threads and the reading of the cluster, and of each
+// thread. The median is used, so that a disturbed run does not count. Differences of complete processes are mostly noise;
+// shares within one process are not: that of the thread that writes, and that of recordAgain.
+func compareRecording(ctx context.Context, c *e2e.Cluster, candidate scheduler, todo work) error {
 	todo.rounds = 0
-	bench := filepath.Join(filepath.Dir(who.argv[0]), "tests/bench/bench")
+	bench := filepath.Join(filepath.Dir(candidate.argv[0]), "tests/bench/bench")
 	if _, err := os.Stat(bench); err != nil {
 		return fmt.Errorf("the program of make bench is needed beside berth, to measure what recording costs: %w", err)
 	}
@@ -39,7 +39,7 @@ func compareRecording(ctx context.Context, c *e2e.Cluster, who contender, todo w
 			slices.Reverse(both)
 		}
 		for _, flags := range both {
-			again := who
+			again := candidate
 			again.flags = flags
 			r, err := measure(ctx, c, again, todo)
 			if err != nil {
@@ -67,8 +67,8 @@ func printRecording(plain, recorded []result, bytes int64, todo work) {
 	each := func(d time.Duration) string {
 		return fmt.Sprintf("%.1f µs", float64(d.Nanoseconds())/1000/float64(todo.pods))
 	}
-	whole := func(r result) time.Duration { return r.whole.Round(time.Millisecond) }
-	a, b := all(plain, whole), all(recorded, whole)
+	total := func(r result) time.Duration { return r.total.Round(time.Millisecond) }
+	a, b := all(plain, total), all(recorded, total)
 	fmt.Printf("\n%d pods on %d nodes, the median of %d runs each\n", todo.pods, todo.nodes, todo.record)
 	row := "%-16s %14s %14s %14s   %s\n"
 	fmt.Printf(row, "", "CPU/pod", "CPU total", "recorded", "each run")
@@ -89,11 +89,11 @@ func printRecording(plain, recorded []result, bytes int64, todo work) {
 		return r.threads[journal].Seconds() / sum.Seconds()
 	})
 	shares("that, and recording the same once more on the other threads, takes", recorded, func(r result) float64 {
-		return (r.threads[journal] + r.again).Seconds() / r.whole.Seconds()
+		return (r.threads[journal] + r.again).Seconds() / r.total.Seconds()
 	})
 }
 
-// shares prints the least and the most of the CPU time that something takes of its process.
+// shares prints the minimum and the maximum share of CPU time in its process.
 func shares(what string, results []result, of func(result) float64) {
 	var sorted []float64
 	for _, r := range results {
@@ -103,9 +103,8 @@ func shares(what string, results []result, of func(result) float64) {
 	fmt.Printf("%s %.2f %% to %.2f %% of the CPU time of its process\n", what, sorted[0], sorted[len(sorted)-1])
 }
 
-// recordAgain is the CPU time that it takes to record what is in a folder once more, without all else that the scheduler
-// did, on the threads that it had anyway. Nothing is subtracted from anything, so there is no more noise in it than there
-// is work.
+// recordAgain is the CPU time of recording the contents of a folder once more, on the I/O and core threads, without other
+// work. It is measured directly, not as a difference, so it has little noise.
 func recordAgain(bench, dir string) (time.Duration, error) {
 	out, err := exec.Command(bench, "--recorded", dir).Output()
 	if err != nil {

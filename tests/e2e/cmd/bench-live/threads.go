@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// threadTimes is the CPU time of each thread that a child of this process has now, to the nanosecond, summed by the
-// threads' names. The child is the one that runs the binary.
+// threadTimes is the CPU time of the threads of a child of this process, in nanoseconds, summed by
+// name. The child is the one that runs the binary.
 func threadTimes(binary string) (map[string]time.Duration, error) {
 	want, err := filepath.EvalSymlinks(binary)
 	if err != nil {

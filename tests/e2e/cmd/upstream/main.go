@@ -1,7 +1,7 @@
 // upstream runs the scheduling tests of Kubernetes' own e2e suite against a cluster of fake kubelets with the chosen
-// scheduler, and compares the outcome with the list of the tests that pass there with kube-scheduler.
+// scheduler, and compares the results with the list of tests that pass with kube-scheduler.
 //
-// Status 0: every test of the list passed. With -write the list is written anew.
+// Status 0: every test of the list passed. With -write the list is rewritten.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(ctx context.Context, list, only string, write, keep bool) error {
 	defer cancel()
 	go func() {
 		<-p.Done()
-		cancel() // without a scheduler the suite would only run into its many timeouts
+		cancel() // without a scheduler the suite would only reach its timeouts
 	}()
 	go offer(ctx, c)
 	passed, failed, err := suite(ctx, c, only)
@@ -108,8 +108,8 @@ func node(i int) *v1.Node {
 	})
 }
 
-// offer does what a kubelet does and kwok does not: what somebody adds to a node's capacity becomes allocatable, and what
-// is taken away does not stay so.
+// offer does what a kubelet does and kwok does not: resources added to a node's capacity become allocatable, and removed
+// ones no longer are.
 func offer(ctx context.Context, c *e2e.Cluster) {
 	nodes := c.Admin.CoreV1().Nodes()
 	for ctx.Err() == nil {
@@ -124,7 +124,7 @@ func offer(ctx context.Context, c *e2e.Cluster) {
 				continue
 			}
 			patch, _ := json.Marshal([]map[string]any{{"op": "replace", "path": "/status/allocatable", "value": n.Status.Capacity}})
-			// A failure is another change's, after which the node is seen again.
+			// A failure is due to a concurrent change, after which the node is handled again.
 			nodes.Patch(ctx, n.Name, types.JSONPatchType, patch, metav1.PatchOptions{}, "status")
 		}
 	}
@@ -148,7 +148,7 @@ func suite(ctx context.Context, c *e2e.Cluster, only string) (passed, failed []s
 	defer log.Close()
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.Dir, log, log
 	fmt.Printf("running the suite; its log is %s\n", log.Name())
-	ended := cmd.Run() // it fails as soon as one test does; what counts is in the report
+	ended := cmd.Run() // it fails if any test does; the results are in the report
 	b, err := os.ReadFile(report)
 	if err != nil {
 		return nil, nil, fmt.Errorf("no report (%v): %w", ended, err)
