@@ -413,8 +413,7 @@ struct berth_metric_info {
     F(struct berth_str, node_label, (struct berth_node_view node, const char *key), (node, key)) \
     F(const void *, node_object, (struct berth_node_view node), (node)) \
     F(struct berth_pod_infos, node_pods, (struct berth_node_view node), (node)) \
-    /* amounts: cpu in thousandths, others in units. Look up the number of a name once, then use it without a search. */
-* \ */
+    /* amounts: cpu in thousandths, others in units. Look up the number of a resource once, then use it. */ \
     F(uint32_t, resource, (const struct berth_cluster *cluster, const char *name), (cluster, name)) \
     F(int64_t, node_allocatable, (struct berth_node_view node, uint32_t resource), (node, resource)) \
     F(int64_t, node_used, (struct berth_node_view node, uint32_t resource), (node, resource)) \

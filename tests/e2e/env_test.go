@@ -24,10 +24,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// patience is how long a test waits for what must happen; what happens is seen at once, so it costs only failures.
+// patience is how long a test waits for an event; events are seen at once, so it only matters for failures.
 const patience = 30 * time.Second
 
-// env is a cluster, an observer and the scheduler under test, for the time of one test.
+// env is a cluster, an observer and the scheduler under test, for one test.
 type env struct {
 	*testing.T
 	c     *Cluster
@@ -38,7 +38,7 @@ type env struct {
 	procs []*Proc
 }
 
-// One cluster serves all tests that leave it in order; each finds it empty.
+// One cluster is shared by all tests that leave it intact; it is emptied before each.
 var sharedCluster = sync.OnceValues(func() (*Cluster, error) {
 	c, err := Start(context.Background(), Options{Audit: true})
 	if err != nil {
@@ -51,7 +51,7 @@ var anyFailed bool
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// The client's complaints about connections that the tests break.
+	// The client's warnings about connections that the tests break.
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	if _, err := PartsDir(); err != nil {
@@ -86,7 +86,7 @@ func shared(t *testing.T) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The last request of a scheduler that was killed may still be under way, and change what is being emptied.
+	// The last request of a killed scheduler may still be in flight, and change the cluster while it is emptied.
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if err = wipe(c); err == nil {
 			e := newEnv(t, c)
@@ -99,10 +99,10 @@ func shared(t *testing.T) *env {
 	}
 }
 
-// Who has begun: with -count a test is another one each time, and has the same name.
+// Names of started tests: with -count a test runs several times under the same name.
 var begun = map[*testing.T]bool{}
 
-// forget removes what a test of the same name has left in the cluster's folder, so that nobody reads its logs as new ones.
+// forget removes files of an earlier test with the same name from the cluster's folder, so that its logs are not mistaken for new ones.
 func (e *env) forget() {
 	if begun[e.T] {
 		return
@@ -114,7 +114,7 @@ func (e *env) forget() {
 	}
 }
 
-// private gives the test a cluster of its own.
+// private gives the test its own cluster.
 func private(t *testing.T, opts Options) *env {
 	c, err := Start(context.Background(), opts)
 	if err == nil {
@@ -141,7 +141,7 @@ func newEnv(t *testing.T, c *Cluster) *env {
 	e.o, err = c.Observe(ctx)
 	e.must(err)
 	t.Cleanup(func() {
-		logs := map[string]bool{} // one that was started anew goes on in the same file
+		logs := map[string]bool{} // a restarted scheduler appends to the same file
 		for _, p := range e.procs {
 			p.Kill()
 			if t.Failed() && !logs[p.Log] {
@@ -156,7 +156,7 @@ func newEnv(t *testing.T, c *Cluster) *env {
 	return e
 }
 
-// Priority classes are there in every cluster, so that tests need not make them.
+// Priority classes exist in every cluster, so that tests need not create them.
 var priorities = map[string]int32{"low": 10, "middle": 100, "high": 1000, "higher": 2000}
 
 func prepare(c *Cluster) error {
@@ -173,7 +173,7 @@ func prepare(c *Cluster) error {
 	return err
 }
 
-// wipe deletes what tests leave behind.
+// wipe deletes the objects of tests.
 func wipe(c *Cluster) error {
 	if err := release(c); err != nil {
 		return err
@@ -197,7 +197,7 @@ func wipe(c *Cluster) error {
 	return nil
 }
 
-// release takes away what keeps objects from going: devices that are allocated to claims, and finalizers.
+// release removes what prevents deletion: device allocations of claims, and finalizers.
 func release(c *Cluster) error {
 	ctx := context.Background()
 	claims := c.Admin.ResourceV1().ResourceClaims("default")
@@ -270,14 +270,14 @@ func (e *env) file(name string) string {
 	return strings.NewReplacer("/", "-", " ", "-").Replace(e.Name()) + "-" + name
 }
 
-// config writes the configuration of a scheduler and returns the flags that select it. With one, the flags about the
-// connection do not count, so that it has to say them again.
+// config writes the configuration of a scheduler and returns the flags that select it. With one, the connection flags
+// are ignored, so that it has to repeat them.
 func (e *env) config(name, text string) []string {
 	e.Helper()
 	return []string{"--config", e.write(name+".yaml", e.configText(name, text), 0o644)}
 }
 
-// configText is what such a file says.
+// configText is the text of such a file.
 func (e *env) configText(name, text string) string {
 	return fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -286,7 +286,7 @@ leaderElection: {leaderElect: false}
 %s`, e.c.path(e.file(name)+".conf"), text)
 }
 
-// create adds objects of any kind that the tests use. Where the API keeps a status out of a creation, it is written after it.
+// create adds objects of any kind that the tests use. If the API ignores the status on creation, it is written afterwards.
 func (e *env) create(objects ...runtime.Object) {
 	e.Helper()
 	for _, obj := range objects {
@@ -346,7 +346,7 @@ func (e *env) createAll(objects []runtime.Object) {
 	e.must(CreateAll(e.ctx, objects, func(ctx context.Context, obj runtime.Object) error { return createOne(ctx, e.c, obj) }))
 }
 
-// remove deletes a pod as a kubelet does when its containers have ended, or as a user does who is in a hurry.
+// remove deletes a pod without a grace period, as a kubelet does when its containers have ended.
 func (e *env) remove(name string) {
 	e.Helper()
 	now := int64(0)
@@ -391,7 +391,7 @@ func (e *env) await(what string, done func() bool, about ...string) {
 	}
 }
 
-// within waits for done; it gives up when the time is over, or when a scheduler ended by itself.
+// within waits for done; it fails after the limit, or when a scheduler ended by itself.
 func (e *env) within(limit time.Duration, done func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(e.ctx, limit, fmt.Errorf("%v have passed", limit))
 	defer cancel()
@@ -414,7 +414,7 @@ func (e *env) within(limit time.Duration, done func() bool) error {
 	return nil
 }
 
-// pod waits until the pod is as wanted.
+// pod waits until the pod satisfies a condition.
 func (e *env) pod(name, what string, want func(*v1.Pod) bool) *v1.Pod {
 	e.Helper()
 	var pod *v1.Pod
@@ -443,14 +443,14 @@ func (e *env) boundTo(name, node string) {
 	}
 }
 
-// gone waits until the pod is deleted for good.
+// gone waits until the pod is deleted.
 func (e *env) gone(name string) {
 	e.Helper()
 	e.await(name+" is gone", func() bool { s := e.o.Pod(key(name)); return s != nil && s.Gone }, name)
 }
 
-// refused waits until condition and event say why the pod is not bound, to the letter. It is for the first refusal of a
-// pod: where the next comes before the pod has changed, its event only counts up the first one's series.
+// refused waits until condition and event have exactly this message. It is for the first rejection of a pod: a second one
+// before the pod has changed only increases the count of the first event's series.
 func (e *env) refused(name, message string) {
 	e.Helper()
 	e.waits(name, message)
@@ -461,7 +461,7 @@ func (e *env) refused(name, message string) {
 	e.event(name, "FailedScheduling", note)
 }
 
-// waits is for the condition alone.
+// waits is the same for the condition alone.
 func (e *env) waits(name, message string) {
 	e.Helper()
 	pod := e.pod(name, "is refused with: "+message, func(p *v1.Pod) bool {
@@ -505,7 +505,7 @@ func condition(p *v1.Pod, kind v1.PodConditionType) *v1.PodCondition {
 	return nil
 }
 
-// describe tells what is known of a pod, for the report of a failure.
+// describe prints the known state of a pod, for the report of a failure.
 func (e *env) describe(name string) string {
 	s := e.o.Pod(key(name))
 	if s == nil {
@@ -538,13 +538,13 @@ func (e *env) running(p *Proc) {
 	}
 }
 
-// The watchman is awake: pods that were put on a node without a scheduler, more than it can take, are noticed.
+// The observer works: pods that were put on a node without a scheduler, beyond its capacity, are noticed.
 func TestObserverNoticesOvercommitment(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("a", onNode("node-0"), Requests("cpu", "3")), NewPod("b", onNode("node-0"), Requests("cpu", "3")))
 	e.bound("a")
 	e.bound("b")
-	e.await("it is noticed", func() bool { return len(e.o.Wrongs()) > 0 }) // what the node has comes through another watch
+	e.await("it is noticed", func() bool { return len(e.o.Wrongs()) > 0 }) // the node's capacity comes through another watch
 	if wrongs := e.o.Wrongs(); len(wrongs) != 1 || wrongs[0].Kind != Overcommitted {
 		t.Errorf("noticed: %v", wrongs)
 	}

@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The crowd is a load of everything that a scheduler does in more than one step: pods whose volumes have to be made, that
-// need devices, that are gated for a while, that have to make others go, that keep apart, and some that are only there.
+// mixedLoad is a load of everything that a scheduler does in more than one step: pods that need provisioned volumes or
+// devices, that are gated for a while, that preempt, that have anti-affinity, and plain pods.
 const crowdGPU = "gpu.example.com"
 
-type crowd struct {
+type mixedLoad struct {
 	e     *env
 	count int
 	done  chan struct{}
@@ -26,29 +26,29 @@ type crowd struct {
 	begun int // pods that were bound before
 }
 
-var crowdKinds = []string{"volume", "device", "gated", "vip", "apart", "spread", "plain", "plain"}
+var mixedKinds = []string{"volume", "device", "gated", "vip", "apart", "spread", "plain", "plain"}
 
 // kind of pod number i.
-func (c *crowd) kind(i int) string { return crowdKinds[i%len(crowdKinds)] }
+func (c *mixedLoad) kind(i int) string { return mixedKinds[i%len(mixedKinds)] }
 
 // name of pod number i.
-func (c *crowd) name(i int) string { return fmt.Sprintf("%s-%d", c.kind(i), i) }
+func (c *mixedLoad) name(i int) string { return fmt.Sprintf("%s-%d", c.kind(i), i) }
 
-// vips is the number of pods that have to make room for themselves.
-func (c *crowd) vips() int { return c.count / len(crowdKinds) }
+// vips is the number of pods that preempt others.
+func (c *mixedLoad) vips() int { return c.count / len(mixedKinds) }
 
-// crowd prepares the cluster and starts to create the pods, so many per second.
-func (e *env) crowd(count, perSecond int) *crowd {
+// mixedLoad prepares the cluster and starts to create the pods at a rate.
+func (e *env) mixedLoad(count, perSecond int) *mixedLoad {
 	e.Helper()
-	c := &crowd{e: e, count: count, done: make(chan struct{})}
+	c := &mixedLoad{e: e, count: count, done: make(chan struct{})}
 	e.play(&storage{})
 	e.create(newClass("later", waiting, "e2e.example.com"), newDeviceClass(crowdGPU))
-	// Half again as much room as needed, so that nobody is kept out by the order in which the others came.
+	// One and a half times the capacity needed, so that no pod is rejected because of the order of the others.
 	for i := range (count*3/2 + 39) / 40 {
 		node := NewNode(fmt.Sprintf("node-%d", i), nodeLabel("pool", "common"), nodeLabel(zone, fmt.Sprintf("zone-%d", i%3)))
 		e.create(node, newDevices(node.Name, crowdGPU, 8))
 	}
-	// And nodes that are full with pods that can go, one and a half times as many as have to.
+	// And nodes that are full of preemptible pods, one and a half times as many as needed.
 	for i := range (c.vips()*3/2 + 3) / 4 {
 		full := fmt.Sprintf("full-%d", i)
 		e.create(NewNode(full, nodeLabel("pool", "full")))
@@ -64,8 +64,8 @@ func (e *env) crowd(count, perSecond int) *crowd {
 }
 
 // kubelet ends pods that are being deleted. A deletion whose client is killed may stop halfway: then the pod has a
-// deletion timestamp, and only a kubelet takes it away.
-func (c *crowd) kubelet() {
+// deletion timestamp, and only a kubelet completes it.
+func (c *mixedLoad) kubelet() {
 	now := int64(0)
 	for c.e.ctx.Err() == nil {
 		time.Sleep(500 * time.Millisecond)
@@ -76,7 +76,7 @@ func (c *crowd) kubelet() {
 	}
 }
 
-func (c *crowd) run(perSecond int) {
+func (c *mixedLoad) run(perSecond int) {
 	defer close(c.done)
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
@@ -91,7 +91,7 @@ func (c *crowd) run(perSecond int) {
 		if c.kind(i) == "gated" {
 			gated = append(gated, c.name(i))
 		}
-		// Gates open some time later, while others come.
+		// Gates open some time later, while other pods are created.
 		if len(gated) > 2 || i == c.count-1 {
 			for _, name := range gated {
 				if c.err = c.e.insistOn(func() error { return c.open(name) }); c.err != nil {
@@ -103,14 +103,14 @@ func (c *crowd) run(perSecond int) {
 	}
 }
 
-func (c *crowd) open(name string) error {
+func (c *mixedLoad) open(name string) error {
 	_, err := c.e.c.Admin.CoreV1().Pods("default").Patch(c.e.ctx, name, types.MergePatchType,
 		[]byte(`{"spec":{"schedulingGates":null}}`), metav1.PatchOptions{})
 	return err
 }
 
-// objects is pod number i, after what it needs.
-func (c *crowd) objects(i int) []runtime.Object {
+// objects is pod number i, after the objects that it needs.
+func (c *mixedLoad) objects(i int) []runtime.Object {
 	name, kind := c.name(i), c.kind(i)
 	mods := []PodMod{Requests("cpu", "100m", "memory", "64Mi"), selector("pool", "common")}
 	var first []runtime.Object
@@ -124,7 +124,7 @@ func (c *crowd) objects(i int) []runtime.Object {
 	case "vip":
 		mods = []PodMod{Requests("cpu", "1"), selector("pool", "full"), priority("high")}
 	case "apart":
-		// As many groups as it takes for each to fit on half of the nodes.
+		// Enough groups for each to fit on half of the nodes.
 		group := fmt.Sprintf("apart-%d", i%9)
 		mods = append(mods, labels("app", group), apart(v1.LabelHostname, group))
 	case "spread":
@@ -133,11 +133,11 @@ func (c *crowd) objects(i int) []runtime.Object {
 	return append(first, NewPod(name, mods...))
 }
 
-// bound is the number of the crowd's pods that are bound.
-func (c *crowd) bound() int { return c.e.o.Bound() - c.begun }
+// bound is the number of bound pods of the load.
+func (c *mixedLoad) bound() int { return c.e.o.Bound() - c.begun }
 
-// finished waits for the last pod, and looks whether everything is as it should be.
-func (c *crowd) finished(faults int) {
+// finished waits for the last pod, and checks the result.
+func (c *mixedLoad) finished(faults int) {
 	e := c.e
 	e.Helper()
 	<-c.done
@@ -150,7 +150,7 @@ func (c *crowd) finished(faults int) {
 		e.Fatalf("%d of %d pods were bound (%v); pending:\n%s", c.bound(), c.count, err, text.String())
 	}
 	victims := e.o.Pods(func(s *Seen) bool { return s.Gone })
-	// Who was killed between asking a pod to go and remembering for whom may have to ask another one.
+	// A scheduler that was killed between an eviction and the nomination may have to evict another pod.
 	if len(victims) < c.vips() || len(victims) > c.vips()+faults {
 		e.known("%d pods had to go for %d", len(victims), c.vips())
 	}
@@ -159,8 +159,8 @@ func (c *crowd) finished(faults int) {
 	e.faultless()
 }
 
-// devices fails if a device was given to two pods, or to one elsewhere.
-func (c *crowd) devices() {
+// devices fails if a device was allocated to two pods, or to a pod on another node.
+func (c *mixedLoad) devices() {
 	e := c.e
 	e.Helper()
 	list, err := e.c.Admin.ResourceV1().ResourceClaims("default").List(e.ctx, metav1.ListOptions{})
@@ -184,8 +184,8 @@ func (c *crowd) devices() {
 	}
 }
 
-// volumes fails if a pod is not where its volume was made.
-func (c *crowd) volumes() {
+// volumes fails if a pod is not on the node of its volume.
+func (c *mixedLoad) volumes() {
 	e := c.e
 	e.Helper()
 	list, err := e.c.Admin.CoreV1().PersistentVolumes().List(e.ctx, metav1.ListOptions{})
@@ -199,16 +199,16 @@ func (c *crowd) volumes() {
 	}
 }
 
-// Killed again and again while it does everything that it can do: nothing is lost, and nothing is done twice.
-func TestSchedulerIsKilledAmidstEverything(t *testing.T) {
+// Killed repeatedly under a mixed load: nothing is lost, and nothing is done twice.
+func TestSchedulerIsKilledUnderMixedLoad(t *testing.T) {
 	const pods, kills = 320, 12
 	e := shared(t)
-	c := e.crowd(pods, 40)
+	c := e.mixedLoad(pods, 40)
 	for i := range kills {
 		p := e.start(fast...)
 		goal := (i + 1) * pods / (kills + 1)
 		e.await("the crowd gets on", func() bool { return c.bound() >= goal })
-		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond) // so that it is killed at other moments, too
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond) // to vary the moment
 		p.Kill()
 	}
 	p := e.start(fast...)
@@ -216,7 +216,7 @@ func TestSchedulerIsKilledAmidstEverything(t *testing.T) {
 	e.running(p)
 }
 
-// All that can fail fails, one after the other, while the scheduler does everything that it can do.
+// Every kind of fault, one after the other, under a mixed load.
 func TestEverythingFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes most of a minute")
@@ -237,7 +237,7 @@ func TestEverythingFails(t *testing.T) {
 	}
 	faults = slices.Concat(faults, faults)
 	const pods = 640
-	c := e.crowd(pods, 40)
+	c := e.mixedLoad(pods, 40)
 	for i, fault := range faults {
 		goal := (i + 1) * pods / (len(faults) + 1)
 		e.await("the crowd gets on", func() bool { return c.bound() >= goal })

@@ -15,7 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// explained is what `berth explain --server -o json` prints, as far as tests look at it.
+// explained is the part of the output of `berth explain --server -o json` that tests check.
 type explained struct {
 	State string
 	Node  string
@@ -62,7 +62,7 @@ type explainer struct {
 	conf string
 }
 
-func (a explainer) ask(flags ...string) (stdout, stderr string, err error) {
+func (a explainer) explain(flags ...string) (stdout, stderr string, err error) {
 	args := append([]string{"explain", "--server", fmt.Sprintf("https://127.0.0.1:%d", a.port), "--kubeconfig",
 		a.e.c.path(a.conf), "--insecure-skip-tls-verify"}, flags...)
 	command := exec.Command(a.e.argv[0], args...)
@@ -74,7 +74,7 @@ func (a explainer) ask(flags ...string) (stdout, stderr string, err error) {
 
 func (a explainer) json(pod string) (found explained) {
 	a.e.Helper()
-	out, words, err := a.ask("-o", "json", pod)
+	out, words, err := a.explain("-o", "json", pod)
 	if err != nil {
 		a.e.Fatalf("%s: %v: %s", pod, err, words)
 	}
@@ -82,8 +82,8 @@ func (a explainer) json(pod string) (found explained) {
 	return found
 }
 
-// The running scheduler says where a pod waits, what may wake it, what its attempts found on every node, and what would be
-// decided now; asking changes nothing.
+// The running scheduler shows where a pod waits, which events may requeue it, the results of its attempts on every node,
+// and what would be decided now; explaining changes nothing.
 func TestExplainServer(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("the reference does not explain itself")
@@ -143,7 +143,7 @@ func TestExplainServer(t *testing.T) {
 	})
 
 	t.Run("table", func(t *testing.T) {
-		out, words, err := admin.ask("default/big")
+		out, words, err := admin.explain("default/big")
 		for _, text := range []string{"It waits in the queue: unschedulable", "What may wake it:", "Its last attempts:",
 			"No node can take it:", "Insufficient cpu", "This evaluation took"} {
 			if err != nil || !strings.Contains(out, text) {
@@ -153,14 +153,14 @@ func TestExplainServer(t *testing.T) {
 	})
 
 	t.Run("nobody", func(t *testing.T) {
-		_, words, err := admin.ask("default/nobody")
+		_, words, err := admin.explain("default/nobody")
 		if err == nil || !strings.Contains(words, "the scheduler knows no pod default/nobody") {
 			t.Errorf("%v: %s", err, words)
 		}
 	})
 
 	t.Run("forbidden", func(t *testing.T) {
-		out, words, err := explainer{e, ports[0], e.file("scheduler") + ".conf"}.ask("default/big")
+		out, words, err := explainer{e, ports[0], e.file("scheduler") + ".conf"}.explain("default/big")
 		if err == nil || out != "" || !strings.Contains(words, "403") || !strings.Contains(words, "cannot get path") {
 			t.Errorf("one who may not look gets %v: %s%s", err, words, out)
 		}
@@ -191,7 +191,7 @@ func TestExplainServer(t *testing.T) {
 		}
 	})
 
-	// Whoever asks without end does not keep pods from being bound.
+	// Endless requests do not keep pods from being bound.
 	t.Run("flood", func(t *testing.T) {
 		stop := make(chan struct{})
 		var crowd sync.WaitGroup
@@ -232,7 +232,7 @@ func TestExplainServer(t *testing.T) {
 	})
 }
 
-// get asks without the command; it gives the status and the text.
+// get sends a request without the command; it returns the status and the text.
 func (a explainer) get(query string) (int, string) {
 	request, err := http.NewRequest("GET", fmt.Sprintf("https://127.0.0.1:%d/debug/berth/explain%s", a.port, query), nil)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An extender is a program of somebody else, here one in Python.
+// An extender is a third-party program, here one in Python.
 type extender struct {
 	e    *env
 	proc *Proc
@@ -24,8 +24,8 @@ type extender struct {
 	log  string
 }
 
-// What it was asked, as it wrote it down.
-type question struct {
+// A call, as the extender logged it.
+type call struct {
 	Verb string
 	Args struct {
 		Pod                   *v1.Pod
@@ -46,7 +46,7 @@ func (e *env) extender() *extender {
 	return x
 }
 
-// run starts the program, at first or again.
+// run starts or restarts the program.
 func (x *extender) run() {
 	e := x.e
 	e.Helper()
@@ -67,12 +67,12 @@ func (x *extender) run() {
 
 func (x *extender) addr() string { return fmt.Sprintf("127.0.0.1:%d", x.port) }
 
-// config is the scheduler's with this extender, of which more may be said.
+// config is the scheduler's configuration with this extender and more of its fields.
 func (x *extender) config(more string) []string {
 	return x.e.config("scheduler", fmt.Sprintf("extenders:\n- {urlPrefix: 'http://%s/x', %s}\n", x.addr(), more))
 }
 
-func (x *extender) asked() (all []question) {
+func (x *extender) calls() (all []call) {
 	x.e.Helper()
 	file, err := os.Open(x.log)
 	x.e.must(err)
@@ -80,7 +80,7 @@ func (x *extender) asked() (all []question) {
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
-		var q question
+		var q call
 		x.e.must(json.Unmarshal(lines.Bytes(), &q))
 		all = append(all, q)
 	}
@@ -92,10 +92,10 @@ const (
 	asObjects = "nodeCacheCapable: false"
 )
 
-// Nodes are told by name or as objects, and the answers are alike.
+// Nodes are sent by name or as objects, and the replies have the same form.
 var ways = map[string]string{"names": asNames, "objects": asObjects}
 
-func tell(pairs ...string) PodMod {
+func annotate(pairs ...string) PodMod {
 	return func(p *v1.Pod) {
 		p.Annotations = map[string]string{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -104,7 +104,7 @@ func tell(pairs ...string) PodMod {
 	}
 }
 
-// The extender chooses, refuses, and says why.
+// The extender scores and rejects, with reasons.
 func TestExtenderDecides(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -114,20 +114,20 @@ func TestExtenderDecides(t *testing.T) {
 			}
 			x := e.extender()
 			e.start(x.config("filterVerb: filter, prioritizeVerb: prioritize, weight: 10, " + way)...)
-			e.create(NewPod("picky", tell("refuse", "node-0=no license,node-2")))
+			e.create(NewPod("picky", annotate("refuse", "node-0=no license,node-2")))
 			e.boundTo("picky", "node-1")
-			e.create(NewPod("fond", tell("scores", "node-0=1,node-2=9,node-1=3")))
+			e.create(NewPod("fond", annotate("scores", "node-0=1,node-2=9,node-1=3")))
 			e.boundTo("fond", "node-2")
-			e.create(NewPod("hopeless", tell("refuse", "node-0=no license,node-1=no license", "unresolvable", "node-2=too old")))
+			e.create(NewPod("hopeless", annotate("refuse", "node-0=no license,node-1=no license", "unresolvable", "node-2=too old")))
 			e.refused("hopeless", "0/3 nodes are available: 1 too old, 2 no license. no new claims to deallocate, preemption: "+
 				"0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.")
-			e.create(NewPod("broken", tell("error", "out of order")))
+			e.create(NewPod("broken", annotate("error", "out of order")))
 			pod := e.pod("broken", "is told of the error", func(p *v1.Pod) bool { return scheduled(p) != nil })
 			if c := scheduled(pod); c.Reason != v1.PodReasonSchedulerError || c.Message != "out of order" {
 				e.Errorf("the condition is %s: %s", c.Reason, c.Message)
 			}
 			e.event("broken", "FailedScheduling", "out of order")
-			// A pod that an extender rejected is tried again whatever happens.
+			// Any event requeues a pod that an extender rejected.
 			e.patchPod("hopeless", `{"metadata":{"annotations":{"extender.example/refuse":""}}}`)
 			e.bound("hopeless")
 			e.blameless()
@@ -135,7 +135,7 @@ func TestExtenderDecides(t *testing.T) {
 	}
 }
 
-// What it is told are the objects as the API server has them, whole.
+// It receives complete objects, as the API server has them.
 func TestExtenderSeesObjects(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0", nodeLabel("a", "b"), func(n *v1.Node) {
@@ -155,21 +155,21 @@ func TestExtenderSeesObjects(t *testing.T) {
 		p.Spec.DNSConfig = &v1.PodDNSConfig{Nameservers: []string{"10.0.0.10"}}
 	}))
 	e.bound("whole")
-	asked := x.asked()
-	if len(asked) == 0 || asked[0].Args.Pod == nil || asked[0].Args.Nodes == nil {
-		e.Fatalf("it was asked %+v", asked)
+	calls := x.calls()
+	if len(calls) == 0 || calls[0].Args.Pod == nil || calls[0].Args.Nodes == nil {
+		e.Fatalf("it was asked %+v", calls)
 	}
 	pod, err := e.c.Admin.CoreV1().Pods("default").Get(e.ctx, "whole", metav1.GetOptions{})
 	e.must(err)
-	got := asked[0].Args.Pod
+	got := calls[0].Args.Pod
 	pod.ManagedFields, pod.Spec.NodeName = nil, ""
 	pod.ResourceVersion, pod.Generation = got.ResourceVersion, got.Generation
 	pod.Status.Conditions = got.Status.Conditions
 	if !equality.Semantic.DeepEqual(got, pod) {
 		e.Errorf("the pod is told as\n%+v\nand is\n%+v", got, pod)
 	}
-	for i := range asked[0].Args.Nodes.Items {
-		got := &asked[0].Args.Nodes.Items[i]
+	for i := range calls[0].Args.Nodes.Items {
+		got := &calls[0].Args.Nodes.Items[i]
 		node, err := e.c.Admin.CoreV1().Nodes().Get(e.ctx, got.Name, metav1.GetOptions{})
 		e.must(err)
 		got.ManagedFields, node.ManagedFields = nil, nil
@@ -179,7 +179,7 @@ func TestExtenderSeesObjects(t *testing.T) {
 	}
 }
 
-// Victims are chosen where the extender wants them.
+// The extender restricts the candidate nodes of preemption.
 func TestExtenderPreempts(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestExtenderPreempts(t *testing.T) {
 				NewPod("dear", onNode("node-1"), Requests("cpu", "4"), priority("middle")))
 			x := e.extender()
 			e.start(x.config("preemptVerb: preempt, " + way)...)
-			e.create(NewPod("vip", Requests("cpu", "4"), priority("high"), tell("victims", "node-1")))
+			e.create(NewPod("vip", Requests("cpu", "4"), priority("high"), annotate("victims", "node-1")))
 			e.nominated("vip", "node-1")
 			e.gone("dear")
 			e.boundTo("vip", "node-1")
@@ -200,7 +200,7 @@ func TestExtenderPreempts(t *testing.T) {
 	}
 }
 
-// Pods are bound by the extender, and nobody else.
+// Pods are bound only by the extender.
 func TestExtenderBinds(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -209,13 +209,13 @@ func TestExtenderBinds(t *testing.T) {
 	e.create(NewPod("web"))
 	e.boundTo("web", "node-0")
 	e.event("web", "Scheduled", "Successfully assigned default/web to node-0")
-	if asked := x.asked(); len(asked) != 1 || asked[0].Verb != "bind" || asked[0].Args.PodName != "web" || asked[0].Args.Node != "node-0" {
-		e.Errorf("the extender was asked %+v", asked)
+	if calls := x.calls(); len(calls) != 1 || calls[0].Verb != "bind" || calls[0].Args.PodName != "web" || calls[0].Args.Node != "node-0" {
+		e.Errorf("the extender was asked %+v", calls)
 	}
 	e.blameless()
 }
 
-// Resources that an extender manages are its business alone, and pods without them are none of it.
+// Only the extender handles resources that it manages, and it does not see pods without them.
 func TestExtenderManages(t *testing.T) {
 	e := shared(t)
 	for _, node := range Nodes("node", 2) {
@@ -223,19 +223,19 @@ func TestExtenderManages(t *testing.T) {
 	}
 	x := e.extender()
 	e.start(x.config("filterVerb: filter, managedResources: [{name: example.com/foo, ignoredByScheduler: true}], " + asNames)...)
-	e.create(NewPod("plain", tell("refuse", "node-0,node-1")))
+	e.create(NewPod("plain", annotate("refuse", "node-0,node-1")))
 	e.bound("plain")
-	e.create(NewPod("foo", Requests("example.com/foo", "1"), tell("refuse", "node-0")))
+	e.create(NewPod("foo", Requests("example.com/foo", "1"), annotate("refuse", "node-0")))
 	e.boundTo("foo", "node-1")
-	for _, q := range x.asked() {
+	for _, q := range x.calls() {
 		if q.Args.Pod.Name == "plain" {
 			e.Error("the extender was asked about a pod that does not concern it")
 		}
 	}
 }
 
-// An extender that is not there matters, or does not.
-func TestExtenderAway(t *testing.T) {
+// An unreachable extender is an error, unless it is ignorable.
+func TestExtenderUnreachable(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
 	ports, err := freePorts(1)
@@ -257,14 +257,14 @@ func TestExtenderAway(t *testing.T) {
 	e.blameless()
 }
 
-// mine makes an extender responsible for one resource, which is nobody else's business.
+// mine makes an extender responsible for one resource, which the scheduler ignores.
 func mine(resource string) string {
 	return fmt.Sprintf("managedResources: [{name: %s, ignoredByScheduler: true}], ", resource)
 }
 
 const foo = "example.com/foo"
 
-// failed waits until the pod is told of an error that ends like this.
+// failed waits until the pod's condition has an error with this suffix.
 func (e *env) failed(name, end string) {
 	e.Helper()
 	e.pod(name, "is told of the error: "+end, func(p *v1.Pod) bool {
@@ -273,8 +273,8 @@ func (e *env) failed(name, end string) {
 	})
 }
 
-// An extender that takes questions and does not answer holds up whom it is asked about, for its time-out, and is asked again;
-// one that dies, likewise.
+// An extender that accepts requests and does not reply delays its pods until the timeout, and is called again; so is one
+// that crashes.
 func TestExtenderStops(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -305,9 +305,9 @@ func TestExtenderStops(t *testing.T) {
 	e.blameless()
 }
 
-// While a decision waits for an extender, everything else goes on: the lease, health and metrics; and who is told to end
-// does not wait for it.
-func TestExtenderHoldsUpNobodyElse(t *testing.T) {
+// While a decision waits for an extender, everything else continues: the lease, health and metrics; and the end of the
+// process does not wait for it.
+func TestExtenderDoesNotDelayOtherWork(t *testing.T) {
 	e := shared(t)
 	e.noLease()
 	e.create(NewNode("node-0"))
@@ -322,14 +322,14 @@ func TestExtenderHoldsUpNobodyElse(t *testing.T) {
 	leader := e.holder()
 
 	x.proc.Pause()
-	asked := len(x.asked())
+	calls := len(x.calls())
 	e.create(NewPod("waiting", Requests(foo, "1")))
 	began := time.Now()
 	for renewals, last := 0, began; renewals < 2; time.Sleep(20 * time.Millisecond) {
 		if time.Since(began) > patience {
 			e.Fatalf("the lease was renewed %d times in %v", renewals, patience)
 		}
-		// Longer than a lease lives, counted from now on.
+		// Longer than a lease lasts, from now on.
 		if at := e.lease("kube-system", "kube-scheduler").Spec.RenewTime.Time; at.Sub(last) > leaseTime/2 {
 			renewals, last = renewals+1, at
 		}
@@ -345,13 +345,13 @@ func TestExtenderHoldsUpNobodyElse(t *testing.T) {
 	if c := scheduled(e.o.Pod(key("waiting")).Pod); c != nil && c.Reason == v1.PodReasonUnschedulable {
 		e.Errorf("a pod that nobody decided on is called unschedulable: %s", c.Message)
 	}
-	if len(x.asked()) < asked {
+	if len(x.calls()) < calls {
 		e.Error("the extender forgot")
 	}
 	e.blameless()
 }
 
-// A bind that hangs is nobody's business but its pod's.
+// A bind that hangs affects only its pod.
 func TestExtenderBindHangs(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -379,8 +379,8 @@ func TestExtenderBindHangs(t *testing.T) {
 	e.blameless()
 }
 
-// Whatever an extender answers, there is a clear outcome, and the pods that do not concern it go on.
-func TestExtenderLies(t *testing.T) {
+// Any reply of an extender has a clear outcome, and other pods are not affected.
+func TestExtenderMisbehaves(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("a"), NewNode("b"))
 	script, err := filepath.Abs("../extender/misbehaving.py")
@@ -393,7 +393,7 @@ func TestExtenderLies(t *testing.T) {
 	for start := time.Now(); port == 0 && time.Since(start) < patience; time.Sleep(20 * time.Millisecond) {
 		fmt.Sscan(extender.Tail(1), &port)
 	}
-	fails := map[string]string{ // how the error ends; "": somehow, each scheduler in its own words
+	fails := map[string]string{ // suffix of the error; "": any, the schedulers differ
 		"unknown-node":     `claims a filtered node "nowhere" which is not found in the input node list`,
 		"broken":           "/broken/filter, code 500",
 		"created":          "/created/filter, code 201",

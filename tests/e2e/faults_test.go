@@ -20,13 +20,13 @@ import (
 // fast lifts the client's limits, so that a burst is bound as fast as it can be.
 var fast = []string{"--kube-api-qps", "1000", "--kube-api-burst", "1000"}
 
-// load creates pods in the background, so many per second, and goes on when the API server is away. It is ahead of what is
-// waited for by a few only: whenever the test gets on, however late, there is work left for the scheduler.
+// load creates pods in the background at a rate, and continues when the API server is down. It is only a few pods ahead of
+// the test, so that there is always work left for the scheduler.
 type load struct {
 	*env
 	done  chan struct{}
 	count int
-	most  atomic.Int64 // how many may be there by now
+	most  atomic.Int64 // the number of pods allowed so far
 	err   error
 }
 
@@ -50,7 +50,7 @@ func (e *env) load(count, perSecond int, mods ...PodMod) *load {
 	return l
 }
 
-// insist creates an object even if the API server has to be asked several times.
+// insist creates an object with retries.
 func (e *env) insist(obj runtime.Object) error {
 	return e.insistOn(func() error {
 		try, stop := context.WithTimeout(e.ctx, 3*time.Second)
@@ -62,7 +62,7 @@ func (e *env) insist(obj runtime.Object) error {
 	})
 }
 
-// insistOn does something until it succeeds, or the time is over.
+// insistOn retries until success or a timeout.
 func (e *env) insistOn(do func() error) error {
 	for end := time.Now().Add(2 * patience); ; time.Sleep(50 * time.Millisecond) {
 		err := do()
@@ -93,8 +93,8 @@ func (l *load) finished() {
 	}
 }
 
-// boundOnce fails if the API server has accepted two bindings for a pod. It may count none: who is killed does not wait for
-// the answer, and then a binding that was written is logged as one that was broken off.
+// boundOnce fails if the API server has accepted two bindings for a pod. It may count none: a killed client does not wait
+// for the response, and then a successful binding is logged as aborted.
 func (e *env) boundOnce(since int, l *load) {
 	e.Helper()
 	accepted := map[string]int{}
@@ -113,7 +113,7 @@ func (e *env) boundOnce(since int, l *load) {
 	}
 }
 
-// progress waits for so many more bindings.
+// progress waits for a number of further bindings.
 func (l *load) progress(more int) {
 	l.Helper()
 	goal := min(l.o.Bound()+more, l.count)
@@ -121,8 +121,8 @@ func (l *load) progress(more int) {
 	l.await(fmt.Sprintf("%d more pods are bound", more), func() bool { return l.o.Bound() >= goal })
 }
 
-// recovers lets something befall a scheduler at work, and prints how long it takes from then until the next binding. berth
-// promises to be back within a second; a busy machine is granted three, and two more attempts, as it may stand still.
+// recovers injects a fault and prints the time from its end until the next binding. berth should recover within a second;
+// a busy machine gets three, and two more attempts.
 func (l *load) recovers(what string, strike func()) {
 	l.Helper()
 	for attempt := 1; ; attempt++ {
@@ -142,8 +142,8 @@ func (l *load) recovers(what string, strike func()) {
 	}
 }
 
-// known reports something that a lost answer brings about. The reference takes a binding whose answer was lost for one that
-// failed: it gives room and devices of the pod away again. That is known, and counts only for others.
+// known reports a consequence of a lost response. The reference treats a binding whose response was lost as failed, and
+// frees resources and devices of the pod. That is known, and is an error only for other schedulers.
 func (e *env) known(format string, args ...any) {
 	e.Helper()
 	if e.sched == "kube-scheduler" {
@@ -153,7 +153,7 @@ func (e *env) known(format string, args ...any) {
 	e.Errorf(format, args...)
 }
 
-// faultless fails for what happened that must not, even if answers were lost.
+// faultless fails for violations that must not happen even if responses were lost.
 func (e *env) faultless() {
 	e.Helper()
 	for _, wrong := range e.o.Wrongs() {
@@ -165,13 +165,13 @@ func (e *env) faultless() {
 	}
 }
 
-// tight is a cluster with just enough room for count pods of a load.
+// tight is a cluster with just enough capacity for count pods of a load.
 func (e *env) tight(count int) {
 	e.Helper()
 	e.create(objects(Nodes("node", (count+19)/20, Allocatable("cpu", "2"))...)...)
 }
 
-// Killed in the middle of a burst, again and again: the next one goes on where it was, and nobody is bound twice.
+// Killed repeatedly during a burst: the next scheduler continues, and no pod is bound twice.
 func TestSchedulerIsKilledInABurst(t *testing.T) {
 	e := shared(t)
 	before, err := e.c.requests()
@@ -199,7 +199,7 @@ func TestSchedulerIsPausedInABurst(t *testing.T) {
 	l := e.load(300, 100)
 	l.recovers("scheduler paused for 3 s", func() {
 		p.Pause()
-		time.Sleep(3 * time.Second) // a fault needs its time; nothing is waited for here
+		time.Sleep(3 * time.Second) // the duration of the fault
 		p.Resume()
 	})
 	l.finished()
@@ -273,8 +273,8 @@ func TestPartition(t *testing.T) {
 	e.running(p)
 }
 
-// The requests get through, the answers do not: what was bound all the same takes room, and nobody else gets it.
-func TestBerthGivesNoRoomAwayTwice(t *testing.T) {
+// Requests arrive, responses are lost: pods that were bound anyway use resources, which no other pod gets.
+func TestBerthDoesNotOvercommitAfterLostResponses(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler takes a binding whose answer was lost for one that failed, and gives the room away again")
 	relay, err := NewRelay(e.c.Addr())
@@ -286,7 +286,7 @@ func TestBerthGivesNoRoomAwayTwice(t *testing.T) {
 	for range 8 {
 		l.progress(20)
 		relay.HoldAnswers()
-		time.Sleep(200 * time.Millisecond) // a fault needs its time
+		time.Sleep(200 * time.Millisecond) // the duration of the fault
 		relay.Cut()
 	}
 	l.finished()
@@ -294,7 +294,7 @@ func TestBerthGivesNoRoomAwayTwice(t *testing.T) {
 	e.running(p)
 }
 
-// Two schedulers with names of their own: each cares for its own pods.
+// Two schedulers with different names: each schedules its own pods.
 func TestTwoSchedulersSideBySide(t *testing.T) {
 	e := shared(t)
 	e.create(objects(Nodes("node", 10)...)...)

@@ -31,12 +31,12 @@ type attacker struct {
 	all  *attack
 }
 
-// attack counts what came of all of them.
+// attack counts the results of all attackers.
 type attack struct {
 	connections, turnedAway, answers atomic.Int64
 	mu                               sync.Mutex
 	byStatus                         map[int]int
-	wrong                            []string // what must not happen
+	wrong                            []string // violations
 }
 
 func (a *attack) saw(status int) {
@@ -61,7 +61,7 @@ func (a *attacker) pause(d time.Duration) bool {
 	}
 }
 
-// stay keeps the connection for a while, and lets it go when the other side does.
+// stay keeps the connection for a while, or until the server closes it.
 func (a *attacker) stay(c net.Conn) {
 	c.SetReadDeadline(time.Now().Add(a.hold/2 + rand.N(a.hold/2)))
 	stop := context.AfterFunc(a.ctx, func() { c.SetReadDeadline(time.Now()) })
@@ -97,8 +97,8 @@ func hostileNoise(n int) []byte {
 	return b
 }
 
-// speak sends a request as it is and looks at the answers: none of them may be a page.
-func (a *attacker) speak(c net.Conn, request string) {
+// sendRaw sends a request unchanged and checks the responses: none of them may be a page.
+func (a *attacker) sendRaw(c net.Conn, request string) {
 	t := a.handshake(c)
 	if t == nil {
 		return
@@ -118,12 +118,12 @@ func (a *attacker) speak(c net.Conn, request string) {
 		if response.StatusCode < 300 {
 			a.all.fail("somebody got in: %d for %.100q: %.100q", response.StatusCode, request, body)
 		}
-		t.SetDeadline(time.Now().Add(a.hold / 2)) // and holds on to the connection
+		t.SetDeadline(time.Now().Add(a.hold / 2)) // and keeps the connection
 	}
 }
 
-// listen looks at answers over HTTP/2 until there are no more: none of them may be a page.
-func (a *attacker) listen(f *frames) {
+// readAll checks responses over HTTP/2 until the end: none of them may be a page.
+func (a *attacker) readAll(f *frames) {
 	for {
 		frame, err := f.framer.ReadFrame()
 		if err != nil {
@@ -139,7 +139,7 @@ func (a *attacker) listen(f *frames) {
 	}
 }
 
-// flood speaks HTTP/2 as fast as it can, until the other side has had enough.
+// flood sends HTTP/2 frames as fast as it can, until the server closes the connection.
 func (a *attacker) flood(c net.Conn, window uint32, turn func(f *frames, i int) error) {
 	t := a.handshake(c, "h2")
 	if t == nil {
@@ -153,23 +153,23 @@ func (a *attacker) flood(c net.Conn, window uint32, turn func(f *frames, i int) 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.listen(f)
+		a.readAll(f)
 	}()
 	var err error
 	for i := 0; err == nil && i < 100000; i++ {
 		err = turn(f, i)
 	}
 	<-ended
-	a.pause(a.hold / 4) // it is about frames and not about handshakes
+	a.pause(a.hold / 4) // to test frames rather than handshakes
 }
 
-// protected asks for a page that is not for everybody.
+// protected requests a page that needs authorization.
 func (a *attacker) protected(f *frames, ends bool, more ...string) error {
 	path := protectedPages[rand.N(len(protectedPages)-1)]
 	return f.send(ends, append([]string{":method", "GET", ":scheme", "https", ":path", path, ":authority", "x"}, more...)...)
 }
 
-// A request for a protectedPages page, told in ways that a careless server might take for something else.
+// Requests for protected pages, in forms that a careless server might misread.
 var protectedPages = []string{
 	"/metrics", "/metrics/resources", "/configz", "/flagz", "/statusz", "/debug/pprof/", "/debug/pprof/profile?seconds=60",
 	"/debug/flags/v", "/debug/berth/queue", "/healthz/../metrics", "//metrics", "/./metrics", "/%6detrics", "/healthz%2f..%2fmetrics",
@@ -215,30 +215,30 @@ var attacks = map[string]func(a *attacker, c net.Conn){
 			a.trickle(t, []byte("1\r\n9\r\n"))
 		}
 	},
-	"noise after the handshake": func(a *attacker, c net.Conn) { a.speak(c, string(hostileNoise(1+rand.N(5000)))+"\r\n\r\n") },
+	"noise after the handshake": func(a *attacker, c net.Conn) { a.sendRaw(c, string(hostileNoise(1+rand.N(5000)))+"\r\n\r\n") },
 	"a huge head": func(a *attacker, c net.Conn) {
-		a.speak(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("a", 1<<18))
+		a.sendRaw(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Long: "+strings.Repeat("a", 1<<18))
 	},
 	"many headers": func(a *attacker, c net.Conn) {
-		a.speak(c, "GET /metrics HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("X: y\r\n", 9000)+"\r\n")
+		a.sendRaw(c, "GET /metrics HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("X: y\r\n", 9000)+"\r\n")
 	},
 	"two lengths": func(a *attacker, c net.Conn) {
-		a.speak(c, "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+		a.sendRaw(c, "POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
 	},
 	"a huge body": func(a *attacker, c net.Conn) {
-		a.speak(c, "PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n"+strings.Repeat("9", 1<<17))
+		a.sendRaw(c, "PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n"+strings.Repeat("9", 1<<17))
 	},
 	"nobody": func(a *attacker, c net.Conn) {
-		a.speak(c, "GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n")
+		a.sendRaw(c, "GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	},
 	"nobody, many times": func(a *attacker, c net.Conn) {
-		a.speak(c, strings.Repeat("GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+		a.sendRaw(c, strings.Repeat("GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n", 20))
 	},
 	"a wrong token": func(a *attacker, c net.Conn) {
-		a.speak(c, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong-%d\r\n\r\n", protectedPages[rand.N(len(protectedPages))], rand.N(1000)))
+		a.sendRaw(c, fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong-%d\r\n\r\n", protectedPages[rand.N(len(protectedPages))], rand.N(1000)))
 	},
 	"a pretended user": func(a *attacker, c net.Conn) {
-		a.speak(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Remote-User: root\r\nX-Remote-Group: system:masters\r\nImpersonate-User: root\r\n\r\n")
+		a.sendRaw(c, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Remote-User: root\r\nX-Remote-Group: system:masters\r\nImpersonate-User: root\r\n\r\n")
 	},
 	"questions without reading": func(a *attacker, c net.Conn) {
 		if t := a.handshake(c); t != nil {
@@ -342,7 +342,7 @@ var http2Attacks = map[string]func(a *attacker, c net.Conn){
 	},
 }
 
-// cutConn is a connection that lets only so many bytes out.
+// cutConn is a connection that sends only a limited number of bytes.
 type cutConn struct {
 	net.Conn
 	left int
@@ -362,7 +362,7 @@ func (a *attacker) run(kind func(*attacker, net.Conn)) {
 	for a.ctx.Err() == nil {
 		c, err := dialer.DialContext(a.ctx, "tcp", a.addr)
 		if err != nil {
-			a.all.turnedAway.Add(1) // the queue of the port is full
+			a.all.turnedAway.Add(1) // the listen queue is full
 			if !a.pause(a.hold / 10) {
 				return
 			}
@@ -376,7 +376,7 @@ func (a *attacker) run(kind func(*attacker, net.Conn)) {
 	}
 }
 
-// beginAttack starts so many attackers of all attacks.
+// beginAttack starts `count` attackers of all kinds.
 func beginAttack(ctx context.Context, port, count int, hold time.Duration) (*attack, *sync.WaitGroup) {
 	all := &attack{byStatus: map[int]int{}}
 	var group sync.WaitGroup
@@ -398,7 +398,7 @@ func (p *Proc) open() int {
 	return len(files)
 }
 
-// resident is the memory that the process has of its own, in MiB.
+// resident is the private memory of the process, in MiB.
 func (p *Proc) resident() float64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	for line := range strings.Lines(string(status)) {
@@ -410,7 +410,7 @@ func (p *Proc) resident() float64 {
 	return 0
 }
 
-// heap is what malloc says: bytes in use, and bytes that are free but not given back.
+// heap is the state of malloc: bytes in use, and free bytes that are not returned to the system.
 func (e *env) heap(port int) (used, free float64) {
 	e.Helper()
 	_, text := e.ask(port, "GET", "/debug/pprof/heap?debug=1", adminToken, "")
@@ -421,7 +421,7 @@ func (e *env) heap(port int) (used, free float64) {
 	return (used + mapped) / (1 << 20), free / (1 << 20)
 }
 
-// watchman asks as one who may, all the time, and remembers the worst.
+// watchman is an authorized client that sends requests all the time and records the longest time.
 type watchman struct {
 	asked, failed int
 	slowest       time.Duration
@@ -447,7 +447,7 @@ func (e *env) watch(ctx context.Context, port int, w *watchman) {
 	}
 }
 
-// attempts is how many decisions there were, how many of them took a millisecond at most, and how long all took together.
+// attempts is the number of decisions, the number of those within a millisecond, and the total time.
 func (e *env) attempts(port int) (count, quick, sum float64) {
 	e.Helper()
 	status, text := e.ask(port, "GET", "/metrics", adminToken, "")
@@ -470,7 +470,7 @@ func (e *env) attempts(port int) (count, quick, sum float64) {
 	return count, quick, sum
 }
 
-// placing lets the scheduler place pods and says how fast it was: of a decision, and of all from the first to the last.
+// placing lets the scheduler place pods and returns the time of a decision, and the time per pod overall.
 func (e *env) placing(p *Proc, port int, name string, pods int) (decision, perPod time.Duration) {
 	e.Helper()
 	var all []runtime.Object
@@ -492,8 +492,8 @@ func (e *env) placing(p *Proc, port int, name string, pods int) (decision, perPo
 	return decision, perPod
 }
 
-// 1,000 hostile connections to the serving port while it schedules: nobody gets in, who may is answered, every pod gets its
-// node, and nothing is left of it afterwards.
+// 1,000 hostile connections to the serving port while it schedules: no access without authorization, authorized requests
+// are answered, every pod gets its node, and no resources are left in use afterwards.
 func TestHostileConnections(t *testing.T) {
 	connections, pods, hold := 1000, 3000, 6*time.Second
 	if testing.Short() {
@@ -508,7 +508,7 @@ func TestHostileConnections(t *testing.T) {
 	usedBefore, _ := e.heap(port)
 	quiet, _ := e.placing(p, port, "quiet", pods)
 	asker.CloseIdleConnections()
-	open, calm := p.open()+1, p.resident() // who asks has a connection, and may have had none at this moment
+	open, calm := p.open()+1, p.resident() // the client has a connection, which may have been closed at this moment
 	used, _ := e.heap(port)
 
 	ctx, stop := context.WithCancel(e.ctx)
@@ -527,7 +527,7 @@ func TestHostileConnections(t *testing.T) {
 	})
 	attacked, _ := e.placing(p, port, "attacked", pods)
 	for began := time.Now(); time.Since(began) < hold; time.Sleep(100 * time.Millisecond) {
-		continue // so that connections of each kind were ended and begun again
+		continue // so that connections of each kind were closed and opened again
 	}
 	peak := p.resident()
 	stop()
@@ -544,7 +544,7 @@ func TestHostileConnections(t *testing.T) {
 		t.Errorf("not every kind was answered: %v", all.byStatus)
 	}
 
-	// As much more memory as the same pods took without the attack, with some for what is remembered of callers, and for
+	// As much more memory as the same pods took without the attack, with some for the cache of reviews, and for
 	// fragments.
 	limit, usedLimit := calm+max(calm-before, 0)+16, used+max(used-usedBefore, 0)+4
 	usedAfter, free := e.heap(port)

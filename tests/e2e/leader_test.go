@@ -14,14 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Leases that pass soon, so that the tests need not wait for long; but a machine that stands still for seconds, as busy ones
-// do, costs nobody the lease.
+// Short leases, so that the tests need not wait long; but long enough that a busy machine that stalls for seconds does not
+// lose the lease.
 const leaseTime = 5 * time.Second
 
 var electing = []string{"--leader-elect=true", "--leader-elect-lease-duration", leaseTime.String(),
 	"--leader-elect-renew-deadline", "4s", "--leader-elect-retry-period", "500ms"}
 
-// holder is who leads according to the stock lease; "" if nobody does.
+// holder is the leader according to the default lease; "" if there is none.
 func (e *env) holder() string {
 	e.Helper()
 	lease, err := e.c.Admin.CoordinationV1().Leases("kube-system").Get(e.ctx, "kube-scheduler", metav1.GetOptions{})
@@ -35,7 +35,7 @@ func (e *env) holder() string {
 	return *lease.Spec.HolderIdentity
 }
 
-// led waits until somebody other than before leads. The lease is not watched, so it is asked for again and again.
+// led waits until the leader is another one than before. The lease is polled, not watched.
 func (e *env) led(before string) string {
 	e.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -47,7 +47,7 @@ func (e *env) led(before string) string {
 	return ""
 }
 
-// noLease takes the stock lease away that other tests left behind.
+// noLease removes the default lease that other tests left.
 func (e *env) noLease() {
 	e.Helper()
 	err := e.c.Admin.CoordinationV1().Leases("kube-system").Delete(e.ctx, "kube-scheduler", metav1.DeleteOptions{})
@@ -69,8 +69,8 @@ func election(t *testing.T) (e *env, first, second *Proc) {
 	return e, first, second
 }
 
-// A leader that crashes is followed when its lease has passed; one that is asked to end gives the lease back.
-func TestLeaderIsFollowed(t *testing.T) {
+// A leader that crashes is replaced when its lease has expired; one that is terminated releases the lease.
+func TestLeaderIsReplaced(t *testing.T) {
 	e, first, second := election(t)
 	leader := e.holder()
 	first.Kill()
@@ -99,8 +99,8 @@ func TestLeaderIsFollowed(t *testing.T) {
 	e.blameless()
 }
 
-// A leader that was stopped for longer than its lease leads no more: it ends, and does no harm before.
-func TestStoppedLeaderIsFollowed(t *testing.T) {
+// A leader that was stopped for longer than its lease no longer leads: it ends without writing.
+func TestStoppedLeaderIsReplaced(t *testing.T) {
 	e, first, second := election(t)
 	leader := e.holder()
 	first.Pause()
@@ -116,15 +116,15 @@ func TestStoppedLeaderIsFollowed(t *testing.T) {
 	if first.Exit() != "exit status 1" {
 		t.Errorf("who lost the lease left with %s", first.Exit())
 	}
-	first.byUs.Store(true) // as expected: the rest of the test does not depend on it
+	first.byUs.Store(true) // expected: the rest of the test does not depend on it
 	e.create(NewPod("three"))
 	e.bound("three")
 	e.running(second)
 	e.blameless()
 }
 
-// A leader was stopped, followed, and who followed has gone and given the lease back: the first knows nothing of what the
-// second did, and does not go on as if nothing had happened. kube-scheduler does.
+// A leader was stopped and replaced, and its successor has released the lease: the first does not know what the second did,
+// and does not continue. kube-scheduler does.
 func TestStoppedLeaderDoesNotReturn(t *testing.T) {
 	e, first, second := election(t)
 	e.berthOnly("kube-scheduler takes the lease again and goes on with what it knew before")
@@ -158,7 +158,7 @@ func TestStoppedLeaderDoesNotReturn(t *testing.T) {
 	e.blameless()
 }
 
-// lease reads a Lease, which must be there.
+// lease reads a Lease, which must exist.
 func (e *env) lease(namespace, name string) *coordinationv1.Lease {
 	e.Helper()
 	lease, err := e.c.Admin.CoordinationV1().Leases(namespace).Get(e.ctx, name, metav1.GetOptions{})
@@ -166,9 +166,9 @@ func (e *env) lease(namespace, name string) *coordinationv1.Lease {
 	return lease
 }
 
-// What others put into the Lease stays there, whether it is taken, renewed or given back: labels, annotations, owners, and
-// the fields of coordinated leader election. What is the holder's is as client-go writes it.
-func TestLeaseKeepsWhatOthersPutThere(t *testing.T) {
+// Fields that other clients set in the Lease stay when it is acquired, renewed or released: labels, annotations, owners, and
+// the fields of coordinated leader election. The holder's fields are as client-go writes them.
+func TestLeaseKeepsFieldsOfOthers(t *testing.T) {
 	e := private(t, Options{Audit: true, Flags: []string{"--feature-gates", "CoordinatedLeaderElection=true",
 		"--runtime-config", "coordination.k8s.io/v1beta1=true"}})
 	e.create(NewNode("node-0"))
@@ -226,7 +226,7 @@ func TestLeaseKeepsWhatOthersPutThere(t *testing.T) {
 
 var errNotYet = errors.New("not yet")
 
-// Another name and namespace for the Lease; the stock one is nobody's then. Other kinds of locks are refused.
+// Another name and namespace for the Lease; the default one has no holder then. Other kinds of locks are rejected.
 func TestLeaseElsewhere(t *testing.T) {
 	e := shared(t)
 	ours := metav1.ObjectMeta{Name: "elsewhere", Namespace: "default"}
@@ -272,8 +272,8 @@ func TestLeaseElsewhere(t *testing.T) {
 	}
 }
 
-// A standby that is ready stays so when it follows the leader, though it lists the cluster again before it decides: a probe
-// must not take it out of service then.
+// A ready standby stays ready when it becomes the leader, although it lists the cluster again before it decides: a probe
+// must not restart it then.
 func TestStandbyStaysReady(t *testing.T) {
 	e := shared(t)
 	e.noLease()
@@ -284,7 +284,7 @@ func TestStandbyStaysReady(t *testing.T) {
 	_, err := first.Terminate(patience)
 	e.must(err)
 	e.create(NewPod("one"))
-	var since time.Time // when it leads
+	var since time.Time // when it became the leader
 	for asked := 0; since.IsZero() || time.Since(since) < 200*time.Millisecond; asked++ {
 		status, text := e.ask(port, "GET", "/readyz?verbose", "", "")
 		if status != 200 {

@@ -35,14 +35,14 @@ func (e *env) phase(app string) (running, waiting int) {
 	return running, waiting
 }
 
-// With controllers and fake kubelets: Deployments run, budgets are counted by those who count them in a real cluster, and
-// the replicas that had to go come again and wait for room.
+// With controllers and fake kubelets: Deployments run, budgets are counted by the real controller, and preempted replicas
+// are recreated and wait for resources.
 func TestDeploymentsAndBudgets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs kube-controller-manager and kwok")
 	}
 	e := private(t, Options{Audit: true, Controllers: true, Kwok: true})
-	// kwok gives nodes what they do not say that they have, and keeps them ready.
+	// kwok adds missing resources to nodes, and keeps them ready.
 	e.create(objects(Nodes("node", 4)...)...)
 	p := e.start()
 	deploy := func(d *appsv1.Deployment) {
@@ -86,7 +86,7 @@ func TestDeploymentsAndBudgets(t *testing.T) {
 	e.running(p)
 }
 
-// budget waits until the disruption controller has counted so many healthy pods.
+// budget waits until the disruption controller has counted this number of healthy pods.
 func (e *env) budget(name string, healthy int32) {
 	e.Helper()
 	w, err := e.c.Admin.PolicyV1().PodDisruptionBudgets("default").Watch(e.ctx, metav1.ListOptions{})
@@ -100,7 +100,7 @@ func (e *env) budget(name string, healthy int32) {
 	e.Fatalf("the budget %s never counted %d healthy pods", name, healthy)
 }
 
-// Real volumes of the real controller: a claim that waits for its first consumer gets a volume that is there.
+// The real volume controller: a claim that waits for its first consumer gets an existing volume.
 func TestVolumeControllerBindsWhatTheSchedulerChose(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs kube-controller-manager and kwok")

@@ -11,13 +11,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// simulated is what `berth simulate -o json` decides.
+// simulated are the decisions of `berth simulate -o json`.
 type simulated struct {
 	Placements []struct{ Pod, Node, Message string }
 	Summary    struct{ Nodes, Running, Scheduled, Pending int }
 }
 
-// A snapshot of a cluster decides as the cluster would; without names it does the same, and nothing is left of them.
+// A snapshot of a cluster gives the decisions of the cluster; so does an anonymized one, which contains no names.
 func TestSnapshot(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("the reference saves nothing")
@@ -65,7 +65,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// Who waits, where and why: all of them, or those that are asked for.
+// Waiting pods with place and reason: all of them, or selected ones.
 func TestQueueCommand(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("the reference shows no queue")
@@ -126,8 +126,8 @@ func TestQueueCommand(t *testing.T) {
 	}
 }
 
-// The recorded configuration decides the same as it did, also where pods wait, make room for each other and are evicted; and
-// two schedulers do not write to one folder.
+// The recorded configuration makes the same decisions, also with waiting and preempted pods; and two schedulers do not
+// write to one folder.
 func TestSameConfigurationDecidesTheSame(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("--record is berth's")

@@ -20,7 +20,7 @@ type family struct {
 	name, kind, help string
 	labels           string            // names of the labels of its first value, without le
 	bounds           string            // of its buckets
-	values           map[string]string // by the text in front of them
+	values           map[string]string // by name and labels
 }
 
 var (
@@ -79,7 +79,7 @@ func (f *family) add(name, labels, value string) {
 	}
 }
 
-// Families of the reference that have no counterpart, by how their names begin.
+// Families of the reference without a counterpart, by prefix.
 var leftOut = map[string]string{
 	"go_":                               "there is no Go runtime",
 	"rest_client_transport_":            "how client-go caches its connections",
@@ -149,8 +149,7 @@ func (e *env) scrape(port int) (map[string]*family, string) {
 	return all, string(body)
 }
 
-// smallWork is the same for every scheduler: each step has ended before the next begins, and where chance has a say, it does
-// not matter.
+// smallWork is the same for every scheduler: each step ends before the next begins, and random choices do not affect it.
 func (e *env) smallWork(port int) {
 	e.Helper()
 	for _, name := range []string{"node-0", "node-1", "node-2"} {
@@ -164,7 +163,7 @@ func (e *env) smallWork(port int) {
 	e.remove("big")
 	e.gone("big")
 	e.create(NewPod("gated", gates("example.com/a"), Requests("cpu", "100m"), priority("high")))
-	// The API server says so at once; the scheduler has to know as well.
+	// The API server reports it at once; the scheduler must know it as well.
 	e.shows(port, map[string]float64{`scheduler_pending_pods{queue="gated"}`: 1})
 	e.patchPod("gated", `{"spec":{"schedulingGates":null}}`)
 	e.bound("gated")
@@ -174,13 +173,13 @@ func (e *env) smallWork(port int) {
 	e.create(NewPod("still-gated", gates("example.com/a")), NewPod("too-big", Requests("cpu", "200")))
 	e.waits("too-big", "0/3 nodes are available: 3 Insufficient cpu. "+notHelpful(3))
 	// The reference publishes some of its numbers once a second: those of its cache, and those of its plugins, of which
-	// PostFilter was the last, for the third pod that found no room.
+	// PostFilter was the last, for the third unschedulable pod.
 	e.shows(port, map[string]float64{`scheduler_cache_size{type="nodes"}`: 3, `scheduler_cache_size{type="pods"}`: 5,
 		`scheduler_cache_size{type="assumed_pods"}`: 0, `scheduler_pending_pods{queue="unschedulable"}`: 1,
 		`scheduler_framework_extension_point_duration_seconds_count{extension_point="PostFilter"`: 3})
 }
 
-// shows waits until the page of metrics has these values; of labels it is enough to name the first.
+// shows waits until the page of metrics has these values; only the first label needs to be named.
 func (e *env) shows(port int, want map[string]float64) {
 	e.Helper()
 	e.eventually(fmt.Sprintf("/metrics shows %v", want), func() error {
@@ -206,7 +205,7 @@ func (e *env) shows(port int, want map[string]float64) {
 	})
 }
 
-// metricsOf is what a scheduler shows after the small work.
+// metricsOf is a scheduler's metrics page after the small work.
 func metricsOf(t *testing.T, name string, argv []string) (page map[string]*family) {
 	t.Run(name, func(t *testing.T) {
 		e := shared(t)
@@ -255,7 +254,7 @@ func TestMetricsAreTheReference(t *testing.T) {
 		}
 		sameFamily(t, want[name], got[name])
 	}
-	for name := range got { // what begins with berth_ is ours, and disturbs nobody
+	for name := range got { // names with berth_ are additional
 		if want[name] == nil && !isLeftOut(name) && !strings.HasPrefix(name, "berth_") {
 			t.Errorf("%s is not one of the reference's", name)
 		}

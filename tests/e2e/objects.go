@@ -14,7 +14,7 @@ type (
 	NodeMod func(*v1.Node)
 )
 
-// NewPod makes a pod of the default namespace with one container that asks for nothing.
+// NewPod makes a pod of the default namespace with one container without requests.
 func NewPod(name string, mods ...PodMod) *v1.Pod {
 	none := int64(0)
 	pod := &v1.Pod{
@@ -30,7 +30,7 @@ func NewPod(name string, mods ...PodMod) *v1.Pod {
 	return pod
 }
 
-// NewNode makes a ready node with 4 CPUs, 8 GiB and room for 110 pods, labelled with its name.
+// NewNode makes a ready node with 4 CPUs, 8 GiB and a capacity of 110 pods, labelled with its name.
 func NewNode(name string, mods ...NodeMod) *v1.Node {
 	has := v1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
 	node := &v1.Node{
@@ -55,7 +55,7 @@ func resources(pairs ...string) v1.ResourceList {
 	return list
 }
 
-// Requests makes the pod ask for resources: name, amount, name, amount ... Extended resources need limits too.
+// Requests makes the pod request resources: name, amount, name, amount ... Extended resources need limits too.
 func Requests(pairs ...string) PodMod {
 	return func(p *v1.Pod) {
 		r := &p.Spec.Containers[0].Resources
@@ -74,7 +74,7 @@ func Allocatable(pairs ...string) NodeMod {
 	}
 }
 
-// requests is what the pod takes from its node, as long as it has only plain containers.
+// requests are the resources that the pod uses on its node, if it has only plain containers.
 func requests(p *v1.Pod) v1.ResourceList {
 	sum := resources("pods", "1")
 	for _, c := range p.Spec.Containers {

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Observer follows pods, nodes and events through watches of its own and remembers what happened to each pod.
-// What no scheduler may do is noted as it happens: a pod that moves, a node that gets more than it has.
+// Observer follows pods, nodes and events through its own watches and records what happened to each pod.
+// Violations are noted as they happen: a pod that moves, a node that is overcommitted.
 type Observer struct {
 	c      *Cluster
 	cancel context.CancelFunc
@@ -31,25 +31,25 @@ type Observer struct {
 	pods    map[types.UID]*Seen
 	names   map[string]types.UID       // the newest pod of a name
 	most    map[string]v1.ResourceList // the largest allocatable amounts of a node so far
-	used    map[string]v1.ResourceList // what its pods hold
+	used    map[string]v1.ResourceList // what its pods use
 	events  map[types.UID]*eventsv1.Event
 	moves   []Wrong
 	peaks   []peak
 	bound   int
 }
 
-// Seen is what is known of a pod.
+// Seen is the known state of a pod.
 type Seen struct {
 	Pod     *v1.Pod
 	Node    string    // where it was bound, "" as long as it is not
 	BoundAt time.Time // when the binding was seen here
 	Gone    bool
-	// The version of it that was the last with a nomination, which may be gone in a moment.
+	// The last version with a nomination, which may be short-lived.
 	Promised *v1.Pod
 	held     v1.ResourceList // what it was last counted with on its node
 }
 
-// Wrong is something that a scheduler must not do.
+// Wrong is a violation by a scheduler.
 type Wrong struct{ Kind, Text string }
 
 // The kinds of wrongs.
@@ -58,16 +58,16 @@ const (
 	Overcommitted = "node overcommitted"
 )
 
-// peak is a use of a node that may be too much. Nodes and pods come through different watches, so a node's room is only
-// looked up when somebody asks.
+// peak is a use of a node that may exceed its capacity. Nodes and pods come through different watches, so the capacity is
+// only looked up in Wrongs().
 type peak struct {
 	node     string
 	resource v1.ResourceName
 	used     resource.Quantity
-	pod      string // the last one that came
+	pod      string // the last pod
 }
 
-// Observe starts to watch; it returns once it knows all that is there.
+// Observe starts the watches; it returns once all existing objects are known.
 func (c *Cluster) Observe(ctx context.Context) (*Observer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	o := &Observer{c: c, cancel: cancel, changed: make(chan struct{}), pods: map[types.UID]*Seen{},
@@ -101,7 +101,7 @@ func (o *Observer) Close() {
 	o.done.Wait()
 }
 
-// feed turns a list and watches into one stream of changes, which goes on when the API server comes back.
+// feed turns a list and watches into one stream of changes, which continues when the API server is back.
 type feed struct {
 	list  func(metav1.ListOptions) (runtime.Object, error)
 	watch func(metav1.ListOptions) (watch.Interface, error)
@@ -111,7 +111,7 @@ type feed struct {
 	known   map[types.UID]runtime.Object
 }
 
-// sync reads everything, and reports what has gone since.
+// sync lists everything, and reports deletions since the last list.
 func (f *feed) sync() error {
 	list, err := f.list(metav1.ListOptions{})
 	if err != nil {
@@ -228,7 +228,7 @@ func (o *Observer) pod(pod *v1.Pod, gone bool, now time.Time) {
 	o.count(s)
 }
 
-// count brings the use of the pod's node up to date.
+// count updates the use of the pod's node.
 func (o *Observer) count(s *Seen) {
 	var holds v1.ResourceList
 	if s.Node != "" && !s.Gone && s.Pod.Status.Phase != v1.PodSucceeded && s.Pod.Status.Phase != v1.PodFailed {
@@ -258,7 +258,7 @@ func (o *Observer) count(s *Seen) {
 	}
 }
 
-// Wrongs is what happened that must not happen.
+// Wrongs are the violations so far.
 func (o *Observer) Wrongs() []Wrong {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -293,7 +293,7 @@ func (o *Observer) find(key string) *Seen {
 	return nil
 }
 
-// Pods is every pod that was seen and that keep wants.
+// Pods is every observed pod that keep selects.
 func (o *Observer) Pods(keep func(*Seen) bool) []Seen {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -306,8 +306,8 @@ func (o *Observer) Pods(keep func(*Seen) bool) []Seen {
 	return all
 }
 
-// Events is every event about the newest pod of a name, oldest first. What a scheduler wrote just before it was killed may
-// arrive when the next test has begun, with a pod of the same name.
+// Events is every event about the newest pod of a name, oldest first. An event of a killed scheduler may arrive
+// when the next test has begun, with a pod of the same name.
 func (o *Observer) Events(key string) []*eventsv1.Event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -321,7 +321,7 @@ func (o *Observer) Events(key string) []*eventsv1.Event {
 	return all
 }
 
-// Await returns nil as soon as done says so; it asks after each change.
+// Await returns nil as soon as done returns true; it checks after each change.
 func (o *Observer) Await(ctx context.Context, done func() bool) error {
 	for {
 		o.mu.Lock()

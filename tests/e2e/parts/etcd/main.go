@@ -1,4 +1,4 @@
-// etcd as released: the module has no command that can be built from outside, so this is one.
+// etcd as released: the module has no command that can be built from outside, so this is a copy of it.
 package main
 
 import (

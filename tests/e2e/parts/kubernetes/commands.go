@@ -1,6 +1,6 @@
 //go:build tools
 
-// Package kubernetes names the commands that parts/build builds, so that go.mod and go.sum hold what they need.
+// Package kubernetes names the commands that parts/build builds, so that go.mod and go.sum have what they need.
 package kubernetes
 
 import (
