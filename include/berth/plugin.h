@@ -92,8 +92,7 @@ static inline bool berth_to_int(struct berth_str text, int64_t *ret)
     for (uint32_t i = negative; i < text.len; i++) {
         int digit = text.ptr[i] - '0';
         if (digit < 0 || digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_sub_overflow(number, digit,
-                                   &number)) /* as a negative number, whose range is larger by one */
+            __builtin_sub_overflow(number, digit, &number)) /* negative: that range is larger by one */
             return false;
     }
     if (!negative && __builtin_sub_overflow((int64_t)0, number, &number))
@@ -125,11 +124,9 @@ enum berth_code {
     BERTH_SUCCESS = 0,
     BERTH_ERROR = 1,         /* an error: the attempt ends, and is repeated after a backoff */
     BERTH_UNSCHEDULABLE = 2, /* the node is rejected; preemption may help */
-    BERTH_UNRESOLVABLE =
-        3,          /* the node is rejected, and preemption does not help: UnschedulableAndUnresolvable */
-    BERTH_WAIT = 4, /* Permit only */
-    BERTH_SKIP =
-        5, /* PreFilter, PreScore: do not call this plugin's Filter, Score. Bind: left to the next plugin */
+    BERTH_UNRESOLVABLE = 3,  /* likewise; preemption does not help: UnschedulableAndUnresolvable */
+    BERTH_WAIT = 4,          /* Permit only */
+    BERTH_SKIP = 5,    /* PreFilter, PreScore: Filter, Score are not called. Bind: left to the next plugin */
     BERTH_PENDING = 6, /* like UNSCHEDULABLE; waits for an event outside of the cluster */
 };
 
@@ -320,9 +317,8 @@ struct berth_plugin {
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
 
     /* Reserve. The pod is already on the node in the model. unreserve undoes reserve; it is called for every reserve
-     * that is not followed by post_bind, except at the end of the process. It is also called if the reserve of any
-     * plugin failed, so there may be nothing to undo. A plugin with reserve must have unreserve; the opposite is
-     * optional. */
+     * that is not followed by post_bind, except at the end of the process. It is also called if the reserve of any plugin
+     * failed, so there may be nothing to undo. A plugin with reserve must have unreserve; the opposite is optional. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
     /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it is not set, 15 minutes at most) until berth_allow_uid() or
@@ -445,9 +441,8 @@ struct berth_metric_info {
     F(void *, hint_self, (const struct berth_hint *hint), (hint)) \
     F(const struct berth_cluster *, hint_cluster, (const struct berth_hint *hint), (hint)) \
     F(uint32_t, event_actions, (const struct berth_event *event), (event)) \
-    F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: the object is new */ \
-    F(const void *, event_after, (const struct berth_event *event), \
-      (event)) /* NULL: the object was deleted */ \
+    F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: it is new */ \
+    F(const void *, event_after, (const struct berth_event *event), (event))  /* NULL: it was deleted */ \
     F(bool, same_pod, (const struct berth_pod *a, const struct berth_pod *b), \
       (a, b)) /* whether both are the same pod, in any version */ \
     /* any thread: actions on other pods. A pod that does not exist, or does not wait, is ignored. */ \
@@ -464,9 +459,8 @@ struct berth_metric_info {
       (const struct berth_handle *handle, bool (*visit)(void *context, const struct berth_pod_info *pod), \
        void *context), \
       (handle, visit, context)) \
-    /* any thread: metrics, shown on /metrics. As many label values as the info has names. Returns NULL and logs a
-     * warning if */ \ */
-    /* the name is invalid, is used by berth, or has another meaning in another plugin; the other three accept */ \
+    /* any thread: metrics, shown on /metrics. One label value per name. NULL, and a warning in the log: */ \
+    /* the name is invalid, used by berth, or has another meaning in another plugin. The other three accept */ \
     /* NULL. */ \
     F(struct berth_metric *, metric_get, \
       (const struct berth_metric_info *info, const struct berth_str *labels), (info, labels)) \

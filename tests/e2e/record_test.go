@@ -218,7 +218,7 @@ func TestRecordingIsRepeated(t *testing.T) {
 	e.create(NewPod("warm"))
 	e.bound("warm")
 	began := time.Now()
-	c := e.crowd(80, 40)
+	c := e.mixedLoad(80, 40)
 	e.churn(0, pods/2, max(pods/20, 200))
 	relay.Cut()
 	e.churn(pods/2, pods, max(pods/20, 200))
