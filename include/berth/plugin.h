@@ -317,8 +317,9 @@ struct berth_plugin {
     void (*normalize)(struct berth_cycle *cycle, int64_t *scores, size_t len);
 
     /* Reserve. The pod is already on the node in the model. unreserve undoes reserve; it is called for every reserve
-     * that is not followed by post_bind, except at the end of the process. It is also called if the reserve of any plugin
-     * failed, so there may be nothing to undo. A plugin with reserve must have unreserve; the opposite is optional. */
+     * that is not followed by post_bind, except at the end of the process. It is also called if the reserve of any
+     * plugin failed, so there may be nothing to undo. A plugin with reserve must have unreserve; the opposite is
+     * optional. */
     struct berth_status (*reserve)(struct berth_cycle *cycle, uint32_t row);
     void (*unreserve)(struct berth_cycle *cycle, uint32_t row);
     /* Permit. Wait: for at most *ret_timeout_ms (1 ms if it is not set, 15 minutes at most) until berth_allow_uid() or

@@ -488,7 +488,7 @@ func TestReloadOfStandbys(t *testing.T) {
 	e.bound("of-1")
 }
 
-// Extenders are asked from the next decision on, about whole objects, and no longer when they are gone.
+// Extenders are called from the next decision on, with complete objects, and no longer when they are removed.
 func TestReloadExtenders(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -497,23 +497,23 @@ func TestReloadExtenders(t *testing.T) {
 			x := e.extender()
 			with := fmt.Sprintf("extenders:\n- {urlPrefix: 'http://%s/x', filterVerb: filter, %s}\n", x.addr(), way)
 			r := reloadable(e, "")
-			e.create(NewPod("before", tell("refuse", "node-0,node-1,node-2")))
+			e.create(NewPod("before", annotate("refuse", "node-0,node-1,node-2")))
 			e.bound("before")
 			for i := range 2 {
 				r.change(with)
 				r.said("Configuration reloaded", "extender http://"+x.addr()+"/x added")
-				e.create(NewPod(fmt.Sprintf("picky-%d", i), tell("refuse", "node-0,node-2")),
-					NewPod(fmt.Sprintf("hopeless-%d", i), tell("refuse", "node-0,node-1,node-2")))
+				e.create(NewPod(fmt.Sprintf("picky-%d", i), annotate("refuse", "node-0,node-2")),
+					NewPod(fmt.Sprintf("hopeless-%d", i), annotate("refuse", "node-0,node-1,node-2")))
 				e.boundTo(fmt.Sprintf("picky-%d", i), "node-1")
 				e.pod(fmt.Sprintf("hopeless-%d", i), "is refused", func(p *v1.Pod) bool { return scheduled(p) != nil })
 				r.change("")
 				r.said("Configuration reloaded", "extender http://"+x.addr()+"/x removed")
 				e.bound(fmt.Sprintf("hopeless-%d", i))
-				asked := len(x.asked())
-				e.create(NewPod(fmt.Sprintf("free-%d", i), tell("refuse", "node-0,node-1,node-2")))
+				calls := len(x.calls())
+				e.create(NewPod(fmt.Sprintf("free-%d", i), annotate("refuse", "node-0,node-1,node-2")))
 				e.bound(fmt.Sprintf("free-%d", i))
-				if now := len(x.asked()); now != asked {
-					e.Errorf("an extender that is gone was asked %d times", now-asked)
+				if now := len(x.calls()); now != calls {
+					e.Errorf("a removed extender was called %d times", now-calls)
 				}
 			}
 			e.blameless()
@@ -521,7 +521,7 @@ func TestReloadExtenders(t *testing.T) {
 	}
 }
 
-// Backoffs count anew for whoever waits in one, which is what an error leads to.
+// Backoffs of waiting pods, here after an error, are computed again.
 func TestReloadBackoff(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -531,7 +531,7 @@ func TestReloadBackoff(t *testing.T) {
 			seconds, seconds, x.addr(), asNames)
 	}
 	r := reloadable(e, with(3600))
-	e.create(NewPod("unlucky", tell("error", "out of order")))
+	e.create(NewPod("unlucky", annotate("error", "out of order")))
 	e.pod("unlucky", "is told of the error", func(p *v1.Pod) bool { return scheduled(p) != nil })
 	r.soon("it backs off", func() bool { return r.metric(`scheduler_pending_pods{queue="backoff"}`) == 1 })
 	e.patchPod("unlucky", `{"metadata":{"annotations":{"extender.example/error":null}}}`)
