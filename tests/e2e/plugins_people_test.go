@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// with starts the scheduler with a plugin of a file and its arguments.
+// with starts the scheduler with a plugin from a file and its arguments.
 func (e *env) with(t *testing.T, source, plugin, args string) *plugged {
 	e.Helper()
 	e.berthOnly("kube-scheduler has no loadable plugins")
@@ -34,8 +34,7 @@ func gangOf(name string, size int) PodMod {
 	return labels("gang/name", name, "gang/size", fmt.Sprint(size))
 }
 
-// The example of a gang, as people use it: all of its pods get their room together, or give it back together, whatever
-// happens to one of them meanwhile.
+// The gang example: all pods of a gang are reserved together, or unreserved together, whatever happens to one of them.
 func TestGang(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
@@ -43,14 +42,14 @@ func TestGang(t *testing.T) {
 	for i := range 3 {
 		e.create(NewPod(fmt.Sprint("four-", i), Requests("cpu", "2"), gangOf("four", 4)))
 	}
-	// There are three at most when the first is tried, and none of them takes room.
+	// At most three exist when the first is tried, and none of them reserves resources.
 	e.pod("four-0", "is refused", func(p *v1.Pod) bool {
 		c := scheduled(p)
 		return c != nil && strings.Contains(c.Message, "of 4 pods")
 	})
 	e.create(NewPod("single", Requests("cpu", "1")))
 	e.bound("single")
-	// The fourth is there, and has no room: the others wait for it with theirs.
+	// The fourth exists and does not fit: the others wait for it with their reservations.
 	e.create(NewPod("four-3", Requests("cpu", "2"), gangOf("four", 4)))
 	x.becomes("three of them wait", func() bool {
 		_, counts := x.waiting("")
@@ -62,7 +61,7 @@ func TestGang(t *testing.T) {
 		e.remove(fmt.Sprint("four-", i))
 	}
 
-	// One of those that wait is deleted: the room of the others is for somebody else.
+	// One of the waiting pods is deleted: the resources of the others are freed.
 	for i := range 3 {
 		e.create(NewPod(fmt.Sprint("three-", i), Requests("cpu", "3"), gangOf("three", 3)))
 	}
@@ -82,7 +81,7 @@ func TestGang(t *testing.T) {
 	e.blameless()
 }
 
-// What a plugin does wrong is told to its pod, and no other pod suffers from it.
+// A plugin's mistake is reported at its pod, and no other pod is affected.
 func TestPluginMistakes(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))

@@ -17,16 +17,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// plugged is a scheduler with a plugin of a shared object, ../plugins/everything.c, which does at every extension point what
-// labels of the pod tell it to, and writes to the log what it was asked.
+// plugged is a scheduler with a plugin of a shared object, ../plugins/everything.c, which acts at every extension point as
+// labels of the pod say, and logs its calls.
 type plugged struct {
 	*env
 	proc   *Proc
 	port   int
-	folder string // where the plugin and the test talk by files
+	folder string // for files between the plugin and the test
 }
 
-// build makes a shared object of a source file as a stranger would: with a compiler and the public header, nothing else.
+// build makes a shared object of a source file, only with a compiler and the public header.
 func (e *env) build(source, plugin string) string {
 	e.Helper()
 	cc, include := os.Getenv("CC"), os.Getenv("BERTH_INCLUDE")
@@ -97,7 +97,7 @@ func (x *plugged) listens(p *Proc) {
 	x.running(p)
 }
 
-// told are labels that tell the plugin what to do with a pod.
+// told are labels by which the plugin acts on a pod.
 func told(pairs ...string) PodMod {
 	return func(p *v1.Pod) {
 		if p.Labels == nil {
@@ -109,7 +109,7 @@ func told(pairs ...string) PodMod {
 	}
 }
 
-// becomes waits for a fact that no watch tells.
+// becomes polls for a condition that no watch reports.
 func (e *env) becomes(what string, done func() bool) {
 	e.Helper()
 	for began := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
@@ -119,7 +119,7 @@ func (e *env) becomes(what string, done func() bool) {
 	}
 }
 
-// said counts the lines of the scheduler's log that hold a text.
+// said counts the lines of the scheduler's log with a text.
 func (x *plugged) said(text string) (count int) {
 	x.Helper()
 	b, err := os.ReadFile(x.proc.Log)
@@ -170,7 +170,7 @@ type waitingPod struct {
 	}
 }
 
-// waiting are the pods on their way, by name, and how many are at which stage.
+// waiting are the pods in a binding cycle, by name, and their number by stage.
 func (x *plugged) waiting(query string) (map[string]waitingPod, map[string]int) {
 	x.Helper()
 	status, body := x.page("/debug/berth/waiting" + query)
@@ -222,7 +222,7 @@ func (x *plugged) begun(name string) {
 	})
 }
 
-// The way of a pod, slot by slot: in the plugin's order, to the plugin's nodes, with its arguments, lists, logs and metrics.
+// A pod through all slots: in the plugin's order, to the plugin's nodes, with its arguments, lists, logs and metrics.
 func TestPluginIsAskedEverywhere(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("small"), NewNode("large", Allocatable("cpu", "16")), NewNode("shut", nodeLabel("closed", "yes")),
@@ -261,7 +261,7 @@ func TestPluginIsAskedEverywhere(t *testing.T) {
 	}
 }
 
-// A gate of the plugin's own keeps a pod out of the queue, and an event for which it has a rule opens it.
+// The plugin's gate keeps a pod out of the queue, and an event for which it has a rule opens it.
 func TestPluginHoldsPodsBack(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("gated", told("pre-enqueue", "until-open")))
@@ -277,7 +277,7 @@ func TestPluginHoldsPodsBack(t *testing.T) {
 	x.says("hint gated self=1 actions=1 open=1")
 }
 
-// Whoever was refused by the plugin is tried again when a rule of the plugin, and its hint, say so; and not otherwise.
+// A pod that the plugin rejected is requeued by the plugin's rules and hints, and not otherwise.
 func TestPluginHintsWake(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0", nodeLabel("closed", "yes")))
@@ -291,7 +291,7 @@ func TestPluginHintsWake(t *testing.T) {
 	x.says("hint web self=1 actions=8 open=1")
 }
 
-// Preemption asks the plugin's filter on nodes as they would be: its own counts follow by add_pod and remove_pod.
+// Preemption calls the plugin's filter on hypothetical nodes: its counts follow by add_pod and remove_pod.
 func TestPluginWhatIf(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
@@ -307,7 +307,7 @@ func TestPluginWhatIf(t *testing.T) {
 	e.gone("loud-low")
 	e.boundTo("vip", "node-1")
 	x.says("remove_pod loud-low")
-	x.says("add_pod still-low") // which need not go: it was put back
+	x.says("add_pod still-low") // which need not be evicted: it was added again
 	for _, name := range []string{"loud-middle", "still-middle", "still-low"} {
 		if e.o.Pod(key(name)).Gone {
 			t.Errorf("%s was evicted for nothing", name)
@@ -315,7 +315,7 @@ func TestPluginWhatIf(t *testing.T) {
 	}
 }
 
-// The plugin's own PostFilter: it takes the room of pods that are no less important, which preemption would not.
+// The plugin's PostFilter: it evicts pods of the same priority, which preemption would not.
 func TestPluginPostFilter(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("sitting", onNode("node-0"), Requests("cpu", "4"), grace(0)))
@@ -327,7 +327,7 @@ func TestPluginPostFilter(t *testing.T) {
 	e.blameless()
 }
 
-// Reserve says no, or a later stage does: what was reserved is given back, once, and the pod hears why.
+// Reserve fails, or a later stage does: the reservation is undone once, and the pod's condition has the reason.
 func TestPluginReserves(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -343,7 +343,7 @@ func TestPluginReserves(t *testing.T) {
 	e.blameless()
 }
 
-// Permit: a thread of the plugin allows or refuses a pod, or nobody says anything until the time is up.
+// Permit: a thread of the plugin allows or rejects a pod, or there is no answer until the timeout.
 func TestPluginPermits(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -358,7 +358,7 @@ func TestPluginPermits(t *testing.T) {
 	}
 	e.nominated("held", "node-0")
 	x.shownByTheCommand()
-	// What happens to it meanwhile does not lose it, and others go on.
+	// Events meanwhile do not lose it, and other pods are scheduled.
 	e.patchPod("held", `{"metadata":{"labels":{"more":"words"}}}`)
 	e.create(NewPod("meanwhile"))
 	e.bound("meanwhile")
@@ -419,7 +419,7 @@ func (x *plugged) shownByTheCommand() {
 	}
 }
 
-// A pod that goes while it waits leaves nothing behind: its room, its reservation and its place in the list are free.
+// A pod that is deleted while it waits leaves nothing behind: its resources, its reservation and its entry in the list are freed.
 func TestPluginLosesAWaitingPod(t *testing.T) {
 	for name, finalizer := range map[string]string{"at once": "", "after a while": "e2e.example.com/kept"} {
 		t.Run(name, func(t *testing.T) {
@@ -442,7 +442,7 @@ func TestPluginLosesAWaitingPod(t *testing.T) {
 				e.patchPod("held", `{"metadata":{"finalizers":null}}`)
 			}
 			e.gone("held")
-			// One of the same name is another pod.
+			// A pod with the same name is another pod.
 			e.remove("next")
 			e.create(NewPod("held", Requests("cpu", "4")))
 			e.boundTo("held", "node-0")
@@ -457,7 +457,7 @@ func TestPluginLosesAWaitingPod(t *testing.T) {
 	}
 }
 
-// Asked to end while pods wait for permission, or a plugin is busy with them, it does not wait; the next one finds them.
+// SIGTERM while pods wait in Permit, or a plugin is busy with them, does not wait; the next scheduler finds them.
 func TestPluginEndsWhilePodsWait(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -468,7 +468,7 @@ func TestPluginEndsWhilePodsWait(t *testing.T) {
 	}
 	e.create(NewPod("busy", told("pre-bind", "file")))
 	x.begun("busy")
-	took, err := x.proc.Terminate(patience) // a permit is held back for a minute, and the file never comes
+	took, err := x.proc.Terminate(patience) // the Permit waits for a minute, and the file is never created
 	e.must(err)
 	t.Logf("ended %v after SIGTERM, %s", took.Round(time.Millisecond), x.proc.Exit())
 	x.once("pre_bind busy on node-0, core thread: 0, cluster: 0, state: 1, cancelled: 1")
@@ -486,7 +486,7 @@ func TestPluginEndsWhilePodsWait(t *testing.T) {
 	e.blameless()
 }
 
-// PreBind and Bind may take as long as they like: other pods are decided and bound meanwhile.
+// PreBind and Bind may be slow: other pods are decided and bound meanwhile.
 func TestPluginBlocks(t *testing.T) {
 	for point, stage := range map[string]string{"pre-bind": "preparing", "bind": "binding"} {
 		t.Run(point, func(t *testing.T) {
@@ -522,14 +522,14 @@ func TestPluginBlocks(t *testing.T) {
 			}
 			x.nobodyWaits()
 
-			// What fails there is given back, and tried again.
+			// A failed pod is unreserved and tried again.
 			e.create(NewPod("unlucky", told(point, "fail")))
 			e.boundTo("unlucky", "node-0")
 			x.once("unreserve unlucky")
 			called := map[string]string{"pre-bind": "PreBind", "bind": "Bind"}[point]
 			e.event("unlucky", "FailedScheduling", fmt.Sprintf("running %s plugin \"Everything\": disk 3 is on fire", called))
 
-			// Whoever goes meanwhile is not waited for.
+			// A pod that is deleted meanwhile is not waited for.
 			e.create(NewPod("leaving", Requests("cpu", "1"), told(point, "file")))
 			x.begun("leaving")
 			e.remove("leaving")
@@ -544,7 +544,7 @@ func TestPluginBlocks(t *testing.T) {
 	}
 }
 
-// A Bind plugin that binds by itself: nobody else does.
+// A Bind plugin that binds by itself: no other plugin does.
 func TestPluginBinds(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -563,7 +563,7 @@ func TestPluginBinds(t *testing.T) {
 	e.blameless()
 }
 
-// A plugin has another pod tried at once, which nothing else would wake.
+// A plugin activates another pod, which no event would requeue.
 func TestPluginActivates(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))

@@ -38,7 +38,7 @@ var asker = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// ask returns the status, or 0 if there is no answer, and the body. Without a token nobody in particular asks.
+// request returns the status, or 0 if there is no response, and the body. Without a token it is anonymous.
 func (e *env) ask(port int, method, path, token, body string) (int, string) {
 	request, err := http.NewRequest(method, fmt.Sprintf("https://127.0.0.1:%d%s", port, path), strings.NewReader(body))
 	if err != nil {
@@ -65,7 +65,7 @@ type debugAnswer struct {
 	text                      string // "": any
 }
 
-// debugPages is what the reference answers, too.
+// debugPages are the pages of the reference, too.
 var debugPages = []debugAnswer{
 	{"GET", "/debug/pprof", adminToken, "", 302, ""},
 	{"GET", "/debug/pprof/", adminToken, "", 200, ""},
@@ -83,7 +83,7 @@ var debugPages = []debugAnswer{
 	{"PUT", "/debug/flags/v", adminToken, "4", 200, "successfully set klog.logging.verbosity to 4\n"},
 }
 
-// Whoever may, and nobody else, finds the debug pages where kube-scheduler has them; and nobody does if they are turned off.
+// Authorized clients, and no others, get the debug pages under kube-scheduler's paths; none do if they are turned off.
 func TestDebugPagesAreTheReference(t *testing.T) {
 	commands := map[string][]string{}
 	if reference, err := ReferenceCommand(); err == nil {
@@ -118,7 +118,7 @@ func TestDebugPagesAreTheReference(t *testing.T) {
 	}
 }
 
-// `go tool pprof` reads the profile of a scheduler at work and names its functions. Others are answered meanwhile.
+// `go tool pprof` reads the profile of a busy scheduler and names its functions. Other requests are answered meanwhile.
 func TestProfileIsForPprof(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a tool is built for it")

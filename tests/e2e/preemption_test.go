@@ -14,7 +14,7 @@ func grace(seconds int64) PodMod {
 	return func(p *v1.Pod) { p.Spec.TerminationGracePeriodSeconds = &seconds }
 }
 
-// newBudget makes a PodDisruptionBudget for pods with app=name, of which allowed may go.
+// newBudget makes a PodDisruptionBudget for pods with app=name, of which allowed may be disrupted.
 func newBudget(app string, allowed int32) *policyv1.PodDisruptionBudget {
 	one := intstr.FromInt32(1)
 	return &policyv1.PodDisruptionBudget{
@@ -26,7 +26,7 @@ func newBudget(app string, allowed int32) *policyv1.PodDisruptionBudget {
 	}
 }
 
-// leaving waits until the scheduler has asked the pod to go, in the way in which it has to.
+// leaving waits until the scheduler has evicted the pod in the right way.
 func (e *env) leaving(name string, preemptor *v1.Pod, node string) {
 	e.Helper()
 	pod := e.pod(name, "is being deleted", func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
@@ -39,13 +39,13 @@ func (e *env) leaving(name string, preemptor *v1.Pod, node string) {
 		e.Errorf("%s is deleted with %d s of grace, its own are %d", name, got, want)
 	}
 	event := e.event(name, "Preempted", fmt.Sprintf("Preempted by pod %s on node %s", preemptor.UID, node))
-	// The reference means to name the preemptor as related and fails to; whoever names it has to name the right one.
+	// The reference does not name the preemptor as related; a scheduler that does must name the right one.
 	if event.Type != "Normal" || event.Action != "Preempting" || event.Related != nil && event.Related.UID != preemptor.UID {
 		e.Errorf("%s: the event has type %q, action %q and is related to %+v", name, event.Type, event.Action, event.Related)
 	}
 }
 
-// nominated waits until the pod is promised a node, and returns it as it was then: it may be bound by now.
+// nominated waits until the pod has a nominated node, and returns the pod at that time: it may be bound by now.
 func (e *env) nominated(name, node string) (pod *v1.Pod) {
 	e.Helper()
 	e.await(name+" is promised "+node, func() bool {
@@ -57,13 +57,13 @@ func (e *env) nominated(name, node string) (pod *v1.Pod) {
 	return pod
 }
 
-// unpromised waits until the pod is promised no node any more.
+// unpromised waits until the pod has no nominated node.
 func (e *env) unpromised(name string) {
 	e.Helper()
 	e.pod(name, "has no promise any more", func(p *v1.Pod) bool { return p.Status.NominatedNodeName == "" })
 }
 
-// The whole course: promise, victim asked to go with its grace, room kept for the preemptor, binding.
+// The complete course: nomination, eviction with grace period, resources kept for the preemptor, binding.
 func TestPreemption(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("victim", onNode("node-0"), Requests("cpu", "4"), priority("low"), grace(30)))
@@ -72,7 +72,7 @@ func TestPreemption(t *testing.T) {
 	vip := e.nominated("vip", "node-0")
 	e.leaving("victim", vip, "node-0")
 	e.refused("vip", "0/1 nodes are available: 1 Insufficient cpu.")
-	// A less important pod cannot take what was promised, neither now nor when the victim goes.
+	// A pod of lower priority cannot take the resources, neither now nor when the victim is gone.
 	e.create(NewPod("thief", Requests("cpu", "4"), priority("middle")))
 	e.refused("thief", "0/1 nodes are available: 1 Insufficient cpu. "+
 		"no new claims to deallocate, preemption: 0/1 nodes are available: 1 Insufficient cpu.")
@@ -85,7 +85,7 @@ func TestPreemption(t *testing.T) {
 	e.blameless()
 }
 
-// A promise is not a prison: another node that comes up first is taken.
+// A nomination is not binding: a pod goes to another node that becomes available first.
 func TestPromisedPodTakesAnotherNode(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("victim", onNode("node-0"), Requests("cpu", "4"), priority("low"), grace(600)))
@@ -96,7 +96,7 @@ func TestPromisedPodTakesAnotherNode(t *testing.T) {
 	e.boundTo("vip", "node-1")
 }
 
-// Each row is a cluster in which one node is the right one to make room on.
+// Each row is a cluster in which one node is the right candidate.
 func TestVictimsAreChosen(t *testing.T) {
 	rows := []struct {
 		name    string
@@ -144,7 +144,7 @@ func TestVictimsAreChosen(t *testing.T) {
 			e.create(objects(row.pods...)...)
 			e.start()
 			e.create(NewPod("vip", Requests("cpu", "3"), priority("high")))
-			// Without grace the victims are gone at once, as no kubelet has to stop anything.
+			// Without a grace period the victims are gone at once.
 			for _, name := range row.leave {
 				e.gone(name)
 			}
@@ -158,7 +158,7 @@ func TestVictimsAreChosen(t *testing.T) {
 	}
 }
 
-// A more important pod that needs the same node takes the promise from a less important one.
+// A pod of higher priority that needs the same node clears the nomination of one with lower priority.
 func TestLowerPromisesAreCleared(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -181,7 +181,7 @@ func TestLowerPromisesAreCleared(t *testing.T) {
 	e.blameless()
 }
 
-// Room is not the only thing that can be had by preemption.
+// Preemption can free more than resources.
 func TestPreemptionForAPort(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("server", onNode("node-0"), hostPort(8080), priority("low"), grace(30)),
@@ -197,7 +197,7 @@ func TestPreemptionForAPort(t *testing.T) {
 	}
 }
 
-// What was promised before the scheduler was killed is kept by the next one.
+// The next scheduler keeps nominations of a killed one.
 func TestPromiseOutlivesTheScheduler(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("victim", onNode("node-0"), Requests("cpu", "4"), priority("low"), grace(600)))
@@ -213,7 +213,7 @@ func TestPromiseOutlivesTheScheduler(t *testing.T) {
 	e.blameless()
 }
 
-// Somebody else, such as an autoscaler, may say where a pod should go: it goes there if it can, whatever the scores are.
+// Another component, such as an autoscaler, may nominate a node: the pod goes there if it fits, whatever the scores are.
 func TestPromiseOfSomebodyElse(t *testing.T) {
 	e := shared(t)
 	e.create(objects(Nodes("node", 3)...)...)

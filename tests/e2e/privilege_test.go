@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Makes everything read-only for what follows, sees that this is so, gives all rights away, and starts the rest of the line.
+// Makes everything read-only, checks that, drops all privileges, and runs the remaining arguments.
 const powerless = `
 awk '{ print $5 }' /proc/self/mountinfo | sort -r | while read -r place; do
     case $place in /proc* | /sys* | /dev*) ;; *) mount -o remount,bind,ro "$place" 2>/dev/null ;; esac
@@ -31,8 +31,8 @@ shift
 exec setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
 `
 
-// As the user nobody, without any capability, where nothing can be written: it schedules, serves, keeps its lease, and ends
-// as it should.
+// As the user nobody, without capabilities, on a read-only file system: it schedules, serves, keeps its lease, and ends
+// with status 0.
 func TestRunsWithoutPrivileges(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give up root's rights")
@@ -51,7 +51,7 @@ func TestRunsWithoutPrivileges(t *testing.T) {
 	}
 	e := shared(t)
 	e.berthOnly("is not about it")
-	// What nobody may read: the program, and how to find the cluster.
+	// What the user nobody may read: the program and the kubeconfig.
 	dir, err := os.MkdirTemp("", "berth-e2e-nobody-")
 	e.must(err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -106,7 +106,7 @@ current-context: e2e
 	}
 }
 
-// secretive makes a pod with a secret wherever a pod can have one.
+// secretive makes a pod with a secret in every field that can have one.
 func secretive(name string, secret func(where string) string) *v1.Pod {
 	pod := NewPod(name)
 	pod.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"env":"` + secret("applied") + `"}`}
@@ -126,8 +126,8 @@ func secretive(name string, secret func(where string) string) *v1.Pod {
 	return pod
 }
 
-// Whatever is written down holds no secret: neither the log at its most talkative, nor a recording, a snapshot, a metric or a
-// page; not of pods, nor of who asked, nor of the scheduler itself.
+// No output has a secret: neither the log at its highest verbosity, nor a recording, a snapshot, a metric or a page; not of
+// pods, nor of clients, nor of the scheduler itself.
 func TestNoSecretIsWrittenDown(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("is not about it")

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// Proc is a child process, alone in a process group and ended by the kernel should this process end first.
+// Proc is a child process in its own process group, killed by the kernel if this process ends first.
 type Proc struct {
 	Name string
 	Log  string // the file that holds its output
 	cmd  *exec.Cmd
-	done chan struct{} // closed once it has been waited for
+	done chan struct{} // closed once it has ended
 	byUs atomic.Bool   // Kill or Terminate was called
 }
 
-// The kernel ends a child together with the thread that started it, so one thread that never ends starts all.
+// The kernel kills a child together with the thread that started it, so one thread that never ends starts all.
 var launcher = sync.OnceValue(func() chan func() {
 	jobs := make(chan func())
 	go func() {
@@ -36,7 +36,7 @@ var launcher = sync.OnceValue(func() chan func() {
 	return jobs
 })
 
-// launch starts argv in dir. Output is appended to log, so that a restarted part goes on in the same file.
+// launch starts argv in dir. Output is appended to log, so that a restarted part continues in the same file.
 func launch(dir, log string, argv ...string) (*Proc, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -58,7 +58,7 @@ func launch(dir, log string, argv ...string) (*Proc, error) {
 	return p, nil
 }
 
-// Alive says whether the process still runs (a paused one does).
+// Alive reports whether the process still runs (a paused one does).
 func (p *Proc) Alive() bool {
 	select {
 	case <-p.done:
@@ -71,7 +71,7 @@ func (p *Proc) Alive() bool {
 // Done is closed when the process has ended.
 func (p *Proc) Done() <-chan struct{} { return p.done }
 
-// Stopped says whether the process was asked to end.
+// Stopped reports whether the test ended the process.
 func (p *Proc) Stopped() bool { return p.byUs.Load() }
 
 // Exit describes how the process ended: "exit status 1", "signal: killed".
@@ -93,7 +93,7 @@ func (p *Proc) Kill() {
 	<-p.done
 }
 
-// Terminate asks the process to end and says how long that took; it is killed after limit.
+// Terminate sends SIGTERM and returns the time until the end; the process is killed after limit.
 func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
 	began := time.Now()
 	p.byUs.Store(true)
@@ -107,11 +107,11 @@ func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
 	}
 }
 
-// Pause stops the process without its noticing; Resume lets it go on.
+// Pause stops the process with SIGSTOP; Resume continues it.
 func (p *Proc) Pause()  { p.signal(syscall.SIGSTOP) }
 func (p *Proc) Resume() { p.signal(syscall.SIGCONT) }
 
-// Tail is the end of the output, at most n lines, of each not more than its beginning.
+// Tail is the end of the output, at most n lines, each truncated.
 func (p *Proc) Tail(n int) string {
 	b, _ := os.ReadFile(p.Log)
 	lines := bytes.Split(bytes.TrimSpace(b), []byte("\n"))

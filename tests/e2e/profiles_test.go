@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// prefers asks for a label of a node, softly.
+// prefers adds a preferred node label.
 func prefers(key, value string) PodMod {
 	return func(p *v1.Pod) {
 		p.Spec.Affinity = &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
@@ -20,7 +20,7 @@ func prefers(key, value string) PodMod {
 	}
 }
 
-// Many profiles in one process, each with plugins, weights and arguments of its own.
+// Many profiles in one process, each with its own plugins, weights and arguments.
 func TestEachProfileHasItsOwnMind(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("empty"), NewNode("half-full", nodeLabel("liked", "yes")), NewNode("kept", nodeTaint("kept", v1.TaintEffectNoSchedule)),
@@ -71,7 +71,7 @@ profiles:
 	for i := range alike {
 		e.bound(fmt.Sprintf("one-of-many-%d", i))
 	}
-	// What one profile refuses wakes up by what another one's pod leaves behind.
+	// A pod that one profile rejected is requeued when a pod of another profile is deleted.
 	e.create(NewPod("waits", of("partial"), Requests("cpu", "2")))
 	e.refused("waits", "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match scheduler-enforced node affinity, "+
 		"1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/3 nodes are available: "+
@@ -86,10 +86,10 @@ profiles:
 	e.blameless()
 }
 
-// How many nodes are looked at is said for all profiles, and for one.
+// percentageOfNodesToScore for all profiles, and for one.
 func TestEachProfileLooksAtItsShareOfTheNodes(t *testing.T) {
 	e := shared(t)
-	const nodes, least = 150, 100 // a hundred are always looked at
+	const nodes, least = 150, 100 // at least a hundred are always evaluated
 	ports, err := freePorts(1)
 	e.must(err)
 	conf := e.c.path(e.file("scheduler") + ".conf")
@@ -128,7 +128,7 @@ func atoi(text string) int {
 	return n
 }
 
-// A plugin of a shared object is in the profiles that name it, each time with arguments of its own.
+// A plugin from a shared object is in the profiles that enable it, each with its own arguments.
 func TestEachProfileHasItsOwnLoadedPlugins(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler has no loadable plugins")
@@ -157,7 +157,7 @@ profiles:
 	}
 }
 
-// neighbours are two schedulers with names of their own: of the same make, or of the reference's.
+// neighbours are two schedulers with different names: both under test, or one of them the reference.
 func neighbours(t *testing.T, test func(e *env, second *Proc)) {
 	t.Run("alike", func(t *testing.T) {
 		e := shared(t)
@@ -179,7 +179,7 @@ func neighbours(t *testing.T, test func(e *env, second *Proc)) {
 	})
 }
 
-// Each sees what the other has bound, waits for its room, and hears when it is free; and neither touches the other's pods.
+// Each counts pods that the other has bound, and requeues when they are deleted; and neither touches the other's pods.
 func TestNeighboursSeeEachOther(t *testing.T) {
 	neighbours(t, func(e *env, second *Proc) {
 		e.create(NewNode("node-0"))
@@ -217,7 +217,7 @@ func TestNeighboursSeeEachOther(t *testing.T) {
 	})
 }
 
-// Pods of both at once: all are bound, by their own, and where spreading counts pods, it counts the other's too.
+// Pods of both at once: all are bound, each by its own scheduler, and topology spread counts the pods of both.
 func TestNeighboursShareTheNodes(t *testing.T) {
 	neighbours(t, func(e *env, second *Proc) {
 		e.create(objects(Nodes("node", 4)...)...)

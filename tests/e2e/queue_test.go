@@ -20,7 +20,7 @@ func TestSchedulingGates(t *testing.T) {
 	gated := func(p *v1.Pod) bool { c := scheduled(p); return c != nil && c.Reason == v1.PodReasonSchedulingGated }
 	e.pod("gated", "is gated", gated)
 	e.patchPod("gated", `{"spec":{"schedulingGates":[{"name":"example.com/b"}]}}`)
-	// Only once the scheduler has seen the first gate go can it bind a pod that was made after that.
+	// Once the scheduler binds a pod that was created later, it has seen that the first gate is gone.
 	e.create(NewPod("later"))
 	e.bound("later")
 	if s := e.o.Pod(key("gated")); s.Node != "" || !gated(s.Pod) {
@@ -33,7 +33,7 @@ func TestSchedulingGates(t *testing.T) {
 	e.boundTo("gated", "node-0")
 }
 
-// Whoever is more important gets the room, whatever the order in which they came.
+// The pod of higher priority gets the resources, whatever the order of creation.
 func TestPriorityDecidesTheOrder(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -52,19 +52,19 @@ func TestPriorityDecidesTheOrder(t *testing.T) {
 	e.blameless()
 }
 
-// wake is a way in which a pod becomes schedulable. Each round has a name of its own, and a node that only it can use.
+// wake is an event that makes a pod schedulable. Each round has its own name, and a node that only it can use.
 type wake struct {
 	name    string
-	node    []NodeMod // of the node that is there from the beginning; nil: none is
+	node    []NodeMod // of the initial node; nil: there is none
 	pod     func(round string) []PodMod
-	arrange func(e *env, round string) // what else is there before the pod is refused
-	trigger func(e *env, round string) // what makes it fit
+	arrange func(e *env, round string) // other objects before the pod is rejected
+	trigger func(e *env, round string) // the event that makes it fit
 }
 
 // ofRound lets a pod run on the round's node only.
 func ofRound(round string) PodMod { return selector("round", round) }
 
-// on puts a pod on the round's node without the scheduler's doing.
+// on puts a pod on the round's node without the scheduler.
 func (e *env) on(round string, mods ...PodMod) {
 	e.Helper()
 	e.create(NewPod("filler-"+round, append([]PodMod{onNode(round)}, mods...)...))
@@ -135,8 +135,8 @@ var wakes = []wake{
 		trigger: func(e *env, round string) { e.patchPod("pod-"+round, `{"metadata":{"labels":{"app":"other"}}}`) }},
 }
 
-// run makes a pod, waits until it is refused, makes it fit, and says how long it took until the binding was seen, and how much
-// of that the API server needed for what makes it fit.
+// run creates a pod, waits until it is rejected, makes it fit, and returns the time until the binding was seen, and the part
+// that the API server needed for the event.
 func (w *wake) run(e *env, round string) (took, wrote time.Duration) {
 	e.Helper()
 	name := "pod-" + round
@@ -156,9 +156,8 @@ func (w *wake) run(e *env, round string) (took, wrote time.Duration) {
 	return e.o.Pod(key(name)).BoundAt.Sub(began), wrote
 }
 
-// Every kind of event that can help a pod wakes it, and soon. berth means to need 100 ms at the median, which bench-live
-// measures; here a busy machine is granted five times as much, and one on which the API server needs long for a single write
-// ten times that.
+// Every kind of event that can help a pod requeues it, and soon. The goal is 100 ms at the median, which bench-live
+// measures; here a busy machine gets five times as much, and ten times that if the API server needs long for a write.
 func TestEventsWakePods(t *testing.T) {
 	const rounds = 3
 	e := shared(t)
@@ -205,7 +204,7 @@ func milliseconds(of []time.Duration) string {
 	return strings.Join(parts, ", ")
 }
 
-// An event that cannot help does not cost an attempt: the refusal is not repeated.
+// An event that cannot help causes no attempt: the rejection is not repeated.
 func TestUnhelpfulEventsWakeNobody(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("big", Requests("cpu", "5")))
@@ -225,7 +224,7 @@ func TestUnhelpfulEventsWakeNobody(t *testing.T) {
 	}
 }
 
-// Refusals of the same pod for the same reason do not fill the cluster with events: one counts them.
+// Repeated rejections of a pod for the same reason are one event with a count.
 func TestRepeatedRefusalsAreCounted(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("web", apart(v1.LabelHostname, "web")))
@@ -236,7 +235,7 @@ func TestRepeatedRefusalsAreCounted(t *testing.T) {
 	e.start(e.config("scheduler", "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n")...)
 	note := "0/1 nodes are available: 1 node(s) didn't match pod anti-affinity rules. " + noVictims(1)
 	e.refused("web", note)
-	// Each neighbour that goes is a reason to try again, and as long as there is one left, in vain.
+	// Each deleted neighbour causes another attempt, which fails as long as one is left.
 	attempts := func() (count int) {
 		for _, event := range e.o.Events(key("web")) {
 			if count++; event.Series != nil {

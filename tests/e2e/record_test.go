@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// replayed is what `berth replay -o json` says.
+// replayed is the output of `berth replay -o json`.
 type replayed struct {
 	Recording            string
 	Cut                  string
@@ -51,7 +51,7 @@ type listed struct {
 	Cut              string
 }
 
-// berth runs a command of the program with an empty environment, in a folder of its own, and decodes what it prints.
+// berth runs a command of the program with an empty environment, in its own folder, and decodes its output.
 func (e *env) berth(binary string, into any, args ...string) {
 	e.Helper()
 	cmd := exec.Command(binary, args...)
@@ -67,7 +67,7 @@ func (e *env) berth(binary string, into any, args ...string) {
 	}
 }
 
-// repeated fails unless all decisions of a recording come out as they were.
+// repeated fails unless all decisions of a recording are the same in a replay.
 func (e *env) repeated(binary, path string, args ...string) (r replayed) {
 	e.Helper()
 	e.berth(binary, &r, append([]string{"replay", "-o", "json", path}, args...)...)
@@ -80,7 +80,7 @@ func (e *env) repeated(binary, path string, args ...string) (r replayed) {
 // record is the folder of a recording.
 func (e *env) record() string { return e.c.path(e.file("record")) }
 
-// moved copies a folder, as it would be carried to another machine.
+// moved copies a folder, as to another machine.
 func (e *env) moved(dir string) string {
 	e.Helper()
 	to := e.TempDir()
@@ -98,7 +98,7 @@ func (e *env) otherBuilds() []string {
 	return builds
 }
 
-// place is what another machine may have that this one has not.
+// place simulates another machine.
 type place struct {
 	name string
 	env  []string
@@ -106,7 +106,7 @@ type place struct {
 	user uint32   // 0: the one of this process
 }
 
-// places are as many different machines as can be had here.
+// places are the machines that can be simulated here.
 func places() []place {
 	all := []place{
 		{name: "here", env: os.Environ()},
@@ -123,8 +123,8 @@ func places() []place {
 	return all
 }
 
-// sameEverywhere repeats a recording in each place, carried there together with the program, and fails unless all that
-// is printed, each decision on a line, is the same to the byte.
+// sameEverywhere replays a copy of a recording in each place, and fails unless the output, one line per decision, is the
+// same to the byte.
 func (e *env) sameEverywhere(binary, dir string) {
 	e.Helper()
 	var first []byte
@@ -193,14 +193,14 @@ func (e *env) churn(from, to, wave int) {
 	}
 }
 
-// tried counts the pods of which the scheduler has said something.
+// tried counts the pods with a condition from the scheduler.
 func (e *env) tried() int {
 	return len(e.o.Pods(func(s *Seen) bool {
 		return strings.HasPrefix(s.Pod.Name, "pod-") && (s.Gone || s.Node != "" || scheduled(s.Pod) != nil)
 	}))
 }
 
-// Ten thousand live decisions with all that happens to them, repeated elsewhere to the byte.
+// Ten thousand live decisions with many kinds of events, replayed elsewhere to the byte.
 func TestRecordingIsRepeated(t *testing.T) {
 	pods, nodes := 10000, 400
 	if testing.Short() {
@@ -250,7 +250,7 @@ func TestRecordingIsRepeated(t *testing.T) {
 	e.blameless()
 }
 
-// A crash loses the last moment and nothing else, and the next process records beside it.
+// A crash loses only the last moment, and the next process records to its own files.
 func TestRecordingOfAKilledScheduler(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("--record is berth's")
@@ -291,7 +291,7 @@ func TestRecordingOfAKilledScheduler(t *testing.T) {
 	}
 }
 
-// More is recorded than the folder may hold: the newest stays, the scheduler goes on, and all that is left is whole.
+// More is recorded than the limit of the folder: the newest files stay, the scheduler continues, and all remaining recordings are complete.
 func TestRecordingIsBounded(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("--record is berth's")
@@ -338,7 +338,7 @@ func TestRecordingIsBounded(t *testing.T) {
 	e.blameless()
 }
 
-// Why did it go there, at the time? And where would it have gone?
+// Explains past decisions, and decisions with another configuration.
 func TestReplayExplainsAndCompares(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("--record is berth's")
@@ -376,7 +376,7 @@ func folderSize(t *testing.T, dir string) (sum int64) {
 	t.Helper()
 	filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it has just gone
+			return nil // it was just deleted
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			sum += info.Size()
@@ -386,14 +386,14 @@ func folderSize(t *testing.T, dir string) (sum int64) {
 	return sum
 }
 
-// pluginConfig enables the plugin that does what labels of pods tell it to.
+// pluginConfig enables the plugin that acts by labels of pods.
 const pluginConfig = `profiles:
 - plugins:
     queueSort: {disabled: [{name: PrioritySort}]}
     multiPoint: {enabled: [{name: Everything, weight: 9}]}
 `
 
-// What threads of a plugin said, and what came of its blocking calls, is repeated without doing it again.
+// Messages from a plugin's threads, and results of its blocking calls, are replayed without calling the plugin.
 func TestRecordingWithAPlugin(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("plugins in C are berth's")
@@ -419,7 +419,7 @@ func TestRecordingWithAPlugin(t *testing.T) {
 	}
 }
 
-// Other configurations while it runs, one with a scheduler name that was not there: all of it is repeated.
+// Configuration changes while it runs, one with a new scheduler name, are replayed.
 func TestRecordingOfReloads(t *testing.T) {
 	e := shared(t)
 	e.create(objects(Nodes("node", 10)...)...)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The second half of a refusal says what preemption could do: nothing, as no pod's leaving would help; nothing, as all
-// pods that would have to go are too important; or the one on some nodes and the other on the rest.
+// The second half of a rejection message is about preemption: it does not help, as no eviction would help; or as all victims
+// have too high a priority; or the one on some nodes and the other on the rest.
 func notHelpful(nodes int) string {
 	return fmt.Sprintf("no new claims to deallocate, preemption: 0/%d nodes are available: "+
 		"%d Preemption is not helpful for scheduling.", nodes, nodes)
@@ -31,11 +31,11 @@ func noVictimsOn(some int) func(int) string {
 	}
 }
 
-// notFound is the second half where a plugin refused before the nodes were looked at, and before DynamicResources was
-// asked: the reference then looks for what that plugin would have left behind, does not find it, and says so.
+// notFound is the second half if a PreFilter plugin rejected the pod before DynamicResources ran: the reference then does not
+// find the cycle state of DynamicResources.
 func notFound(int) string { return "not found" }
 
-// stillNot is the second half where taking devices from claims that are allocated and not used was no help either.
+// stillNot is the second half if deallocating unused claims does not help either.
 func stillNot(nodes int) string {
 	return strings.Replace(notHelpful(nodes), "no new claims to deallocate", "still not schedulable", 1)
 }
@@ -44,14 +44,14 @@ func mayNot(int) string {
 	return "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
 }
 
-// refusal is a cluster in which the pod "web" fits nowhere, and what the reference says about it.
+// refusal is a cluster in which the pod "web" fits nowhere, and the message of the reference.
 type refusal struct {
 	name  string
 	nodes []*v1.Node
-	more  []runtime.Object // what else there is
-	late  func(*env)       // what happens before the pod is made
+	more  []runtime.Object // other objects
+	late  func(*env)       // events before the pod is created
 	pod   []PodMod
-	want  string // without the words at the beginning that are always the same
+	want  string // without the common prefix
 	then  func(nodes int) string
 }
 

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Relay carries TCP connections to an API server and can be broken in the ways that networks break.
+// Relay forwards TCP connections to an API server and simulates network faults.
 type Relay struct {
 	Addr     string
 	target   string
 	listener net.Listener
 
-	mu    sync.Mutex
-	held  chan struct{} // non-nil while bytes are held back; closed to go on
-	asks  bool          // while they are: requests get through nevertheless
-	conns map[net.Conn]bool
+	mu           sync.Mutex
+	held         chan struct{} // non-nil while bytes are held back; closed to go on
+	requestsPass bool          // meanwhile requests are still forwarded
+	conns        map[net.Conn]bool
 }
 
 // NewRelay listens on a free port of the loopback interface.
@@ -59,7 +59,7 @@ func (r *Relay) serve(near net.Conn) {
 	r.mu.Unlock()
 }
 
-// copy closes both ends when one of them is closed, as a broken path would.
+// copy closes both ends when one of them is closed.
 func (r *Relay) copy(to, from net.Conn, asking bool) {
 	defer to.Close()
 	defer from.Close()
@@ -67,9 +67,9 @@ func (r *Relay) copy(to, from net.Conn, asking bool) {
 	for {
 		n, err := from.Read(buf)
 		r.mu.Lock()
-		held, asks := r.held, r.asks
+		held, requestsPass := r.held, r.requestsPass
 		r.mu.Unlock()
-		if held != nil && !(asking && asks) {
+		if held != nil && !(asking && requestsPass) {
 			<-held
 		}
 		if n > 0 {
@@ -83,19 +83,19 @@ func (r *Relay) copy(to, from net.Conn, asking bool) {
 	}
 }
 
-// Hold keeps every byte back in both directions, as a partition does: nothing is refused, nothing arrives.
+// Hold delays all bytes in both directions, like a partition: nothing is rejected, nothing arrives.
 func (r *Relay) Hold() { r.hold(false) }
 
-// HoldAnswers lets requests through and keeps the answers back.
+// HoldAnswers forwards requests and delays responses.
 func (r *Relay) HoldAnswers() { r.hold(true) }
 
-func (r *Relay) hold(asks bool) {
+func (r *Relay) hold(requestsPass bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held == nil {
 		r.held = make(chan struct{})
 	}
-	r.asks = asks
+	r.requestsPass = requestsPass
 }
 
 // Cut closes every connection; what was held back is lost.
@@ -108,7 +108,7 @@ func (r *Relay) Cut() {
 	r.heal()
 }
 
-// Heal lets the bytes that were held back go on.
+// Heal forwards the delayed bytes.
 func (r *Relay) Heal() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

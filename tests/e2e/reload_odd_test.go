@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whatever is in the file's place: the scheduler goes on, says so, and takes the next file that is one.
+// Anything in place of the file: the scheduler continues, reports it, and applies the next valid file.
 func TestReloadOfNoFile(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -53,7 +53,7 @@ func TestReloadOfNoFile(t *testing.T) {
 	}
 }
 
-// Forth and back, and faster than anybody looks.
+// Back and forth, faster than the file is read.
 func TestReloadInARow(t *testing.T) {
 	e := shared(t)
 	r := reloadable(e, "podMaxBackoffSeconds: 21\n")
@@ -86,8 +86,8 @@ func TestReloadInARow(t *testing.T) {
 	}
 }
 
-// Who waits for the permission of a plugin that the new file does not have waits for it to the end, and is placed by the new
-// one after it.
+// A pod that waits for the Permit of a plugin that the new configuration does not have keeps waiting, and is decided by
+// the new one afterwards.
 func TestReloadWithoutThePluginThatHolds(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -97,7 +97,7 @@ func TestReloadWithoutThePluginThatHolds(t *testing.T) {
 		r.said("permit " + name + ",")
 	}
 	r.change("")
-	e.create(NewPod("after", labels("test/permit", "hold"))) // which means nothing now
+	e.create(NewPod("after", labels("test/permit", "hold"))) // without effect now
 	e.bound("after")
 	for _, name := range []string{"late", "deleted"} {
 		if node := e.o.Pod(key(name)).Pod.Spec.NodeName; node != "" {

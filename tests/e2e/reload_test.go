@@ -24,12 +24,11 @@ type reloaded struct {
 	*env
 	p       *Proc
 	port    int
-	applied int // how often another configuration took effect
+	applied int // number of configurations that took effect
 	began   time.Time
 }
 
-// reloadable starts the scheduler with a configuration, of which each call of write() makes another, and waits until it has
-// read it.
+// reloadable starts the scheduler with a configuration, which write() changes, and waits until it has read it.
 func reloadable(e *env, text string, flags ...string) *reloaded {
 	e.Helper()
 	r := startReloadable(e, text, flags...)
@@ -51,7 +50,7 @@ func startReloadable(e *env, text string, flags ...string) *reloaded {
 	return r
 }
 
-// write replaces what is in the file.
+// write replaces the contents of the file.
 func (r *reloaded) write(text string) {
 	r.Helper()
 	r.config("scheduler", text)
@@ -63,7 +62,7 @@ func (r *reloaded) hangup() {
 	r.p.signal(syscall.SIGHUP)
 }
 
-// get reads a page, or nothing while nobody listens.
+// get reads a page, or nothing while the port is closed.
 func (r *reloaded) get(page string) string {
 	r.Helper()
 	request, err := http.NewRequest("GET", fmt.Sprintf("https://127.0.0.1:%d%s", r.port, page), nil)
@@ -95,7 +94,7 @@ func (r *reloaded) metric(name string) float64 {
 	return -1
 }
 
-// soon asks until it is so.
+// soon polls until a condition is true.
 func (r *reloaded) soon(what string, done func() bool) {
 	r.Helper()
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(10 * time.Millisecond) {
@@ -109,20 +108,20 @@ func (r *reloaded) soon(what string, done func() bool) {
 	r.Fatalf("this did not happen: %s", what)
 }
 
-// came is how often something came of a look at the file.
+// came is the number of reloads with this result.
 func (r *reloaded) came(result string) int {
 	r.Helper()
 	return int(r.metric(fmt.Sprintf("berth_config_reloads_total{result=%q}", result)))
 }
 
-// became waits until it came of it so often. Who asks for what was noticed already is answered once more, and that may be
-// before anybody has looked.
+// became waits for a number of reloads with this result. A request for a change that was already noticed is answered once
+// more, perhaps before the file is read.
 func (r *reloaded) became(result string, times int) {
 	r.Helper()
 	r.soon(fmt.Sprintf("%d times the result is %s", times, result), func() bool { return r.came(result) >= times })
 }
 
-// change writes a configuration, asks for it, and returns when it is in effect.
+// change writes a configuration, requests a reload, and returns when it is in effect.
 func (r *reloaded) change(text string) {
 	r.Helper()
 	r.write(text)
@@ -150,7 +149,7 @@ func (r *reloaded) said(parts ...string) {
 	})
 }
 
-// told waits for an event about the scheduler itself.
+// told waits for an event about the scheduler.
 func (r *reloaded) told(namespace, kind, name, reason, note string) {
 	r.Helper()
 	r.soon(fmt.Sprintf("the event %s about the %s %s: %s", reason, kind, name, note), func() bool {
@@ -185,7 +184,7 @@ func (r *reloaded) configz() (config struct {
 // by names the scheduler that the pod waits for.
 func by(scheduler string) PodMod { return func(p *v1.Pod) { p.Spec.SchedulerName = scheduler } }
 
-// allocated is a profile for which only the use of nodes counts: LeastAllocated, or MostAllocated.
+// allocated is a profile with only a NodeResourcesFit strategy: LeastAllocated or MostAllocated.
 func allocated(name, strategy string) string {
 	return fmt.Sprintf(`- schedulerName: %s
   plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, weight: 5}]}, preScore: {disabled: [{name: '*'}],
@@ -201,11 +200,11 @@ const (
 	packing   = "MostAllocated"
 )
 
-// How pods are placed changes with the file, by itself: it is written in place, replaced, or swapped as kubelet swaps what
-// comes from a ConfigMap.
+// Placement changes with the file, without a signal: it is written in place, replaced, or swapped as kubelet does for a
+// ConfigMap.
 func TestReloadFollowsTheFile(t *testing.T) {
-	// Each returns a function that brings about the next content. What stays half a file for a second is taken for a whole one,
-	// so that those who write in place are timed.
+	// Each returns a function that writes the next content. Half a file that stays for a second is taken for a complete one,
+	// so writes in place are timed.
 	ways := map[string]func(r *reloaded, path string) func(text string){
 		"in place": func(r *reloaded, path string) func(string) {
 			return func(text string) { r.must(os.WriteFile(path, []byte(text), 0o644)) }
@@ -286,7 +285,7 @@ func TestReloadFollowsTheFile(t *testing.T) {
 	}
 }
 
-// Pods of a scheduler name that comes into being were waiting for it, and those of one that goes wait on.
+// Waiting pods of a new scheduler name are scheduled, and those of a removed one keep waiting.
 func TestReloadProfilesComeAndGo(t *testing.T) {
 	e := shared(t)
 	const plain, gold = "- {schedulerName: default-scheduler}\n", "- {schedulerName: gold}\n"
@@ -325,7 +324,7 @@ func TestReloadProfilesComeAndGo(t *testing.T) {
 	e.blameless()
 }
 
-// What is wrong with a file is said everywhere, and changes nothing.
+// An invalid file is reported everywhere, and changes nothing.
 func TestReloadRefuses(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -337,7 +336,7 @@ func TestReloadRefuses(t *testing.T) {
 		{"podMaxBackoffSeconds: -7\n", "podMaxBackoffSeconds: Invalid value: -7"},
 		{"profiles: [{plugins: {filter: {enabled: [{name: Mistake}]}}}]\n", "Mistake"},
 		{"profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}]\n", "Best"},
-		{"profiles:\n" + everywhere("default-scheduler", "number: many"), "number"}, // the plugin says so
+		{"profiles:\n" + everywhere("default-scheduler", "number: many"), "number"}, // checked by the plugin
 		{"extenders: [{urlPrefix: 'https://127.0.0.1:1', filterVerb: f, enableHTTPS: true, tlsConfig: {caFile: /nowhere}}]\n", "/nowhere"},
 		{"", "there is nothing in it"},
 	} {
@@ -346,7 +345,7 @@ func TestReloadRefuses(t *testing.T) {
 		} else {
 			r.write(wrong.text)
 		}
-		unasked := i < 2 || wrong.text == "" // it is noticed all the same, a second later
+		unasked := i < 2 || wrong.text == "" // it is noticed anyway, a second later
 		if !unasked {
 			r.hangup()
 		}
@@ -368,7 +367,7 @@ func TestReloadRefuses(t *testing.T) {
 	}
 	refused := r.came("refused")
 	r.hangup()
-	r.became("refused", refused+1) // who asks gets an answer
+	r.became("refused", refused+1) // a request gets an answer
 	since := r.metric("berth_config_last_reload_success_timestamp_seconds")
 	r.write("podMaxBackoffSeconds: 21\n")
 	r.became("unchanged", 1)
@@ -383,7 +382,7 @@ func TestReloadRefuses(t *testing.T) {
 	e.bound("after")
 }
 
-// Some of it waits for a restart, and the rest does not.
+// Some fields need a restart, the others do not.
 func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 	e := shared(t)
 	r := reloadable(e, "podMaxBackoffSeconds: 21\n")
@@ -398,7 +397,7 @@ func TestReloadNamesWhatNeedsARestart(t *testing.T) {
 	}
 }
 
-// SIGHUP ends nobody, at no time.
+// SIGHUP never ends the process.
 func TestReloadSignal(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"))
@@ -417,7 +416,7 @@ func TestReloadSignal(t *testing.T) {
 	r.became("applied", 1)
 	path := e.c.path(e.file("scheduler") + ".yaml")
 	e.must(os.Remove(path))
-	// By itself, or because of a signal from before that comes to it only now.
+	// By itself, or because of an earlier signal that arrives only now.
 	r.said("nothing changes", "No such file")
 	refused := r.came("refused")
 	r.hangup()
@@ -431,7 +430,7 @@ func TestReloadSignal(t *testing.T) {
 	}
 }
 
-// held waits until the process leaves SIGHUP to a thread that waits for it: from its first line on.
+// held waits until the process has blocked SIGHUP for its signal thread: from its first log line on.
 func (e *env) held(p *Proc) {
 	e.Helper()
 	for start := time.Now(); time.Since(start) < patience; time.Sleep(time.Millisecond) {
@@ -461,7 +460,7 @@ func TestReloadWithoutAFile(t *testing.T) {
 	e.bound("after")
 }
 
-// Events are about the Lease where there is one, and whoever does not lead has a configuration as well.
+// Events refer to the Lease if there is one, and a standby reloads as well.
 func TestReloadOfStandbys(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler reads its configuration once")
@@ -536,7 +535,7 @@ func TestReloadBackoff(t *testing.T) {
 	r.soon("it backs off", func() bool { return r.metric(`scheduler_pending_pods{queue="backoff"}`) == 1 })
 	e.patchPod("unlucky", `{"metadata":{"annotations":{"extender.example/error":null}}}`)
 	e.create(NewPod("other"))
-	e.bound("other") // what was patched is known by now, and does not help
+	e.bound("other") // the patch is known by now, and does not help
 	if node := e.o.Pod(key("unlucky")).Pod.Spec.NodeName; node != "" {
 		e.Fatalf("it did not wait, and is on %s", node)
 	}
@@ -544,14 +543,14 @@ func TestReloadBackoff(t *testing.T) {
 	e.bound("unlucky")
 }
 
-// everythingPlugin builds the plugin that does what labels tell it to.
+// everythingPlugin builds the plugin that acts by labels.
 func (e *env) everythingPlugin() string {
 	e.Helper()
 	return e.buildPlugin()
 }
 
-// Thirty configurations while pods come all the time: some wait for a permit or a slow PreBind, some are gated, some fit
-// nowhere yet. None is lost, none is bound twice.
+// Thirty configurations while pods are created all the time: some wait in Permit or a slow PreBind, some are gated, some
+// fit nowhere yet. None is lost, none is bound twice.
 func TestReloadLosesNobody(t *testing.T) {
 	const reloads, pods, held = 30, 1000, 4
 	e := shared(t)
@@ -580,11 +579,11 @@ func TestReloadLosesNobody(t *testing.T) {
 		"slow":    {labels("test/pre-bind", "slow")},
 		"gated":   {gates("example.com/a")},
 		"late":    {Requests("cpu", "100", "memory", "1Mi")},
-		"refused": {labels("test/reserve", "fail")}, // until the label goes
+		"refused": {labels("test/reserve", "fail")}, // until the label is removed
 	}
 	order := []string{"plain", "permit", "other", "slow", "plain", "gated", "permit", "late", "other", "refused"}
 	name := func(i int) string { return fmt.Sprintf("%s-%d", order[i%len(order)], i) }
-	// Who holds a permit back sees all of it.
+	// A pod that waits in Permit lasts through all of them.
 	for i := range held {
 		e.create(NewPod(fmt.Sprintf("held-%d", i), labels("test/permit", "hold")))
 		r.said(fmt.Sprintf("permit held-%d,", i))
@@ -647,7 +646,7 @@ func everywhere(name, args string) string {
 `, name, args)
 }
 
-// onceEach fails if more bindings succeeded than there are pods, or some were tried in vain.
+// onceEach fails if more bindings succeeded than there are pods, or some failed.
 func (r *reloaded) onceEach(pods int) {
 	r.Helper()
 	scheduled := func() (sum float64) {

@@ -16,7 +16,7 @@ func initActions(args string) string {
 	return fmt.Sprintf("profiles:\n- plugins: {multiPoint: {enabled: [{name: InitActions}]}}\n  pluginConfig: [{name: InitActions, args: {%s}}]\n", args)
 }
 
-// children are the processes that a process has started and not collected.
+// children are the child processes that a process has not reaped.
 func (r *reloaded) children() (pids []int) {
 	r.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", r.p.cmd.Process.Pid))
@@ -32,7 +32,7 @@ func (r *reloaded) children() (pids []int) {
 	return pids
 }
 
-// A plugin that does not survive the arguments of a new file refuses the file, and the scheduler goes on.
+// If a plugin crashes with the arguments of a new file, the file is rejected, and the scheduler continues.
 func TestReloadTriesPlugins(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
@@ -63,7 +63,7 @@ func TestReloadTriesPlugins(t *testing.T) {
 	r.change(initActions("refuses: node-0"))
 	e.create(NewPod("after"))
 	e.boundTo("after", "node-1")
-	// What is gone cannot be tried, and is not needed where no profile has it.
+	// A deleted plugin cannot be tried, and is not needed if no profile has it.
 	e.must(os.Rename(plugin, plugin+".away"))
 	r.write(initActions("refuses: node-1"))
 	r.hangup()
@@ -80,7 +80,7 @@ func TestReloadTriesPlugins(t *testing.T) {
 	e.blameless()
 }
 
-// What counts are the bytes that were read, also if the file is another one before the plugins have been tried.
+// The bytes that were read are applied, even if the file changes before the plugins were tried.
 func TestReloadTriesWhatWasRead(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
@@ -88,7 +88,7 @@ func TestReloadTriesWhatWasRead(t *testing.T) {
 	e.must(os.Mkdir(folder, 0o755))
 	e.must(os.Link(e.build("../plugins/init_actions.c", "InitActions"), filepath.Join(folder, "init_actions.so")))
 	r := reloadable(e, initActions("refuses: node-1"), "--plugin-dir", folder)
-	e.must(os.WriteFile(filepath.Join(folder, "late.so"), nil, 0o644)) // what was not loaded does not matter
+	e.must(os.WriteFile(filepath.Join(folder, "late.so"), nil, 0o644)) // a plugin that was not loaded is ignored
 	for i, does := range []string{"crash", "exit"} {
 		r.write(initActions("does: " + does))
 		r.hangup()
@@ -103,7 +103,7 @@ func TestReloadTriesWhatWasRead(t *testing.T) {
 	}
 }
 
-// While a plugin hangs in its trial, everything else goes on; and who is told to end does not wait for it.
+// While a plugin hangs in its trial, everything else continues; and SIGTERM does not wait for it.
 func TestReloadTrialHangs(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewNode("node-1"))
@@ -141,7 +141,7 @@ func TestReloadTrialHangs(t *testing.T) {
 		r.told("default", "Namespace", "kube-system", "ConfigReloadFailed", "hung in init()")
 		gone(trial)
 	}
-	// Nothing of the scheduler is open in the other process, and no signal that is meant for the one ends the other.
+	// The trial process has no open descriptors of the scheduler, and signals to one process do not end the other.
 	trial := hangs()
 	r.soon("the trial has nothing open", func() bool {
 		fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", trial))
@@ -169,14 +169,14 @@ func TestReloadTrialHangs(t *testing.T) {
 	if text, _ := exec.Command("grep", "-c", "trial was stopped", r.p.Log).Output(); strings.TrimSpace(string(text)) != "0" {
 		e.Error("the end is taken for a refusal")
 	}
-	// Nor is it left behind by one that is killed.
+	// Nor does it outlive a killed scheduler.
 	r = reloadable(e, initActions("refuses: node-1"), "--plugin", e.build("../plugins/init_actions.c", "InitActions"))
 	trial = hangs()
 	r.p.Kill()
 	gone(trial)
 }
 
-// The page of metrics can be read whatever a plugin calls its own.
+// The metrics page can be parsed whatever names a plugin chooses.
 func TestPluginMetrics(t *testing.T) {
 	e := shared(t)
 	r := reloadable(e, initActions("metric: scheduler_pending_pods, label: mine"), "--plugin", e.build("../plugins/init_actions.c", "InitActions"))

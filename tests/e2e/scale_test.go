@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// mixed is pod number i of a load in which one in ten has rules of its own.
+// mixed is pod number i of a load in which one in ten has its own constraints.
 func mixed(i int) *v1.Pod {
 	mods := []PodMod{Requests("cpu", fmt.Sprintf("%dm", 200+100*(i%8)), "memory", fmt.Sprintf("%dMi", 256*(1+i%4)))}
 	switch i % 40 {

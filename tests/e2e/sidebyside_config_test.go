@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Configurations, behind the two lines that each begins with. The kubeconfig is that of nobody, unless they name another.
+// Configurations, without their first two lines. The kubeconfig is an unused one, unless they name another.
 var configurations = map[string]string{
 	"nothing": "",
 	"name":    "profiles: [{schedulerName: mine}]\n",
@@ -146,7 +146,7 @@ profiles:
 
 const configHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-// withClient adds how to find the API server to a configuration that does not say it.
+// withClient adds clientConnection to a configuration without one.
 func withClient(text string) string {
 	if !strings.Contains(text, "clientConnection:") {
 		text = "clientConnection: {kubeconfig: kubeconfig}\n" + text
@@ -154,8 +154,8 @@ func withClient(text string) string {
 	return configHead + text
 }
 
-// exchange gives a file to both, then what each wrote to the other; all is the same.
-func (p *pair) exchange(what, file string, flags ...string) {
+// roundTrip gives a file to both, then the output of each to the other; all outputs are the same.
+func (p *pair) roundTrip(what, file string, flags ...string) {
 	p.Helper()
 	reference, berth := p.dry(append(flags, "--config="+file)...)
 	if reference.code != 0 || berth.code != 0 {
@@ -176,13 +176,13 @@ func (p *pair) exchange(what, file string, flags ...string) {
 	}
 }
 
-// What is written with --write-config-to is the same to the byte, and each takes the other's.
+// The output of --write-config-to is the same to the byte, and each accepts the other's.
 func TestWrittenConfigurationsAreTheReference(t *testing.T) {
 	p := sideBySide(t)
 	for what, text := range configurations {
-		p.exchange(what, p.file("config.yaml", withClient(text)))
+		p.roundTrip(what, p.file("config.yaml", withClient(text)))
 	}
-	// Those that the unit tests compare with files that were written once.
+	// The files of the unit tests.
 	files, err := filepath.Glob("../unit/config/data/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files of the unit tests: %v", err)
@@ -195,11 +195,11 @@ func TestWrittenConfigurationsAreTheReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.exchange(name, p.file("config.yaml", string(text)), "--master=https://127.0.0.1:1")
+		p.roundTrip(name, p.file("config.yaml", string(text)), "--master=https://127.0.0.1:1")
 	}
 }
 
-// A file and flags together: those of leader election win, deprecated ones do not count.
+// A file and flags together: those of leader election win, deprecated ones are ignored.
 func TestFilesAndFlagsCombineAsInTheReference(t *testing.T) {
 	p := sideBySide(t)
 	file := p.file("config.yaml", withClient(`leaderElection: {leaderElect: true, leaseDuration: 40s, renewDeadline: 30s, retryPeriod: 4s, resourceName: file}
@@ -228,14 +228,14 @@ enableContentionProfiling: false
 		if !strings.Contains(flags, "/nowhere") {
 			without, alone := p.dry(strings.Fields(flags)...)
 			if without.code == 0 && alone.code != 0 && strings.Contains(flags, "-duration=20s") {
-				continue // said earlier than there
+				continue // reported earlier than by the reference
 			}
 			p.agree("no file and "+flags, without.code == 0, without, alone)
 		}
 	}
 }
 
-// Wrong configurations, and the field that berth's sentence names.
+// Wrong configurations, and the field in berth's error.
 var wrongConfigurations = []struct{ what, text, field string }{
 	{"unknown field", "paralelism: 3\n", "paralelism"},
 	{"twice", "parallelism: 3\nparallelism: 4\n", "parallelism"},
@@ -283,7 +283,7 @@ var wrongConfigurations = []struct{ what, text, field string }{
 	{"tabs", "leaderElection:\n\tleaderElect: true\n", ""},
 }
 
-// Wrong as a whole.
+// Wrong documents.
 var wrongFiles = map[string]string{
 	"empty":          "",
 	"no object":      "- a\n",
@@ -296,7 +296,7 @@ var wrongFiles = map[string]string{
 	"binary":         "\x00\x01\x02",
 }
 
-// What is wrong is refused by both; berth says where: file, line and field.
+// Both reject errors; berth reports file, line and field.
 func TestWrongConfigurationsAreRefusedByBoth(t *testing.T) {
 	p := sideBySide(t)
 	where := regexp.MustCompile(`^berth: (\S+config\.yaml):\d+:\d+: `)
@@ -314,7 +314,7 @@ func TestWrongConfigurationsAreRefusedByBoth(t *testing.T) {
 	}
 }
 
-// Configurations by chance: whatever comes out, both say the same of it.
+// Random configurations: both have the same result.
 func TestRandomConfigurationsAreTheReference(t *testing.T) {
 	p := sideBySide(t)
 	count := 150

@@ -24,11 +24,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// A recorder is an extender that writes down what arrives, to the byte, and answers as the case in the path wants it:
-// /CASE/VERB.
+// A recorder is an extender that records requests to the byte, and replies as the case in the path says: /CASE/VERB.
 type recorder struct {
 	lock  sync.Mutex
-	first map[string]arrival // by path: the first question
+	first map[string]arrival // by path: the first request
 	cases map[string]*extenderCase
 	plain *httptest.Server
 	tls   *httptest.Server
@@ -40,18 +39,18 @@ type arrival struct {
 	body    []byte
 }
 
-// An extenderCase is an extender that is asked about one pod alone, which has two nodes alone, CASE-a and CASE-b.
+// An extenderCase is an extender for one pod only, which fits only two nodes, CASE-a and CASE-b.
 type extenderCase struct {
-	config string // more about the extender
+	config string // more fields of the extender
 	verbs  map[string]func(w http.ResponseWriter, asked map[string]json.RawMessage)
 	raw    map[string]string // by verb: bytes to write to the connection instead
 	prefix string            // in place of the usual one
 	pod    []PodMod
 	nodes  []NodeMod
-	full   bool // the nodes are full of less important pods, CASE-low-a and CASE-low-b
+	full   bool // the nodes are full of pods with lower priority, CASE-low-a and CASE-low-b
 	single bool // one node only
-	tie    bool // both nodes are as good
-	words  bool // both fail, and say so in other words
+	tie    bool // both nodes are equal
+	words  bool // both fail, with different texts
 	binds  bool // shares an extender with all that bind
 	long   bool
 }
@@ -105,13 +104,13 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// fair lets everything pass.
+// fair accepts everything.
 func fair(w http.ResponseWriter, asked map[string]json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(map[string]json.RawMessage{"NodeNames": asked["NodeNames"], "Nodes": asked["Nodes"]})
 }
 
-// says is an answer of a code and a text, in which A and B stand for the names of the case's nodes.
+// says is a response with a code and a text, in which A and B are replaced by the names of the case's nodes.
 func says(code int, text string) func(http.ResponseWriter, map[string]json.RawMessage) {
 	return func(w http.ResponseWriter, asked map[string]json.RawMessage) {
 		var pod struct{ Metadata struct{ Name string } }
@@ -125,7 +124,7 @@ func says(code int, text string) func(http.ResponseWriter, map[string]json.RawMe
 	}
 }
 
-// slowly takes longer than an extender is waited for, which is long enough for a busy machine.
+// slowly takes longer than the timeout, which is long enough for a busy machine.
 func slowly(w http.ResponseWriter, _ map[string]json.RawMessage) { time.Sleep(6 * time.Second) }
 
 func packed(w http.ResponseWriter, asked map[string]json.RawMessage) {
@@ -293,7 +292,7 @@ var extenderCases = map[string]*extenderCase{
 	"bind-error-ignored": {config: "bindVerb: bind, httpTimeout: 5s" + ignored, single: true, binds: true, verbs: binds(200, `{"Error":"not today"}`)},
 }
 
-// spare gives back all candidates but one.
+// spare returns all candidates but one.
 func spare(suffix string) func(http.ResponseWriter, map[string]json.RawMessage) {
 	return func(w http.ResponseWriter, asked map[string]json.RawMessage) {
 		victims := map[string]json.RawMessage{}
@@ -323,7 +322,7 @@ func spare(suffix string) func(http.ResponseWriter, map[string]json.RawMessage) 
 	}
 }
 
-// rich and wealthy objects have something of many kinds.
+// rich and wealthy objects have many kinds of fields.
 func rich(p *v1.Pod) {
 	yes, grace := true, int64(7)
 	p.Annotations = map[string]string{"note": "<&>\u2028é\x7f", "empty": ""}
@@ -396,7 +395,7 @@ func (r *recorder) extenders(e *env) string {
 	var b strings.Builder
 	b.WriteString("extenders:\n")
 	var binders []string
-	var binder string // there is one at most
+	var binder string // at most one
 	for _, name := range sortedKeys(r.cases) {
 		c := r.cases[name]
 		if c.binds {
@@ -450,7 +449,7 @@ func (c *extenderCase) objects(e *env, name string) {
 	e.create(NewPod(name, mods...))
 }
 
-// outcome is what a user sees of the pod's first attempt.
+// outcome is the visible result of the pod's first attempt.
 func (e *env) outcome(name string) string {
 	var text string
 	e.pod(name, "has an outcome", func(p *v1.Pod) bool {
@@ -463,7 +462,7 @@ func (e *env) outcome(name string) string {
 			return false
 		}
 		text = fmt.Sprintf("%s: %s", c.Reason, c.Message)
-		return p.Status.NominatedNodeName == "" // else it has it in a moment
+		return p.Status.NominatedNodeName == "" // otherwise it gets it in a moment
 	})
 	e.await(name+" has an event", func() bool { return len(e.o.Events(key(name))) > 0 }, name)
 	return text
@@ -490,17 +489,17 @@ func (e *env) runCases(r *recorder, argv []string, who string) (map[string]strin
 	return outcomes, r.take()
 }
 
-// berth leaves out who wrote which field of a node.
+// berth leaves out managedFields of a node.
 var managed = regexp.MustCompile(`,"managedFields":\[.*?"subresource":"status"\}\]|,"managedFields":\[.*?\}\]`)
 
-// Who asks may have a name of its own, and say that it takes anything.
+// User-Agent and Accept may differ.
 var own = regexp.MustCompile(`(?m)^(User-Agent: berth/.*|User-Agent: Go-http-client.*|Accept: \*/\*)\n`)
 
 var escaped = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028")
 
 var changing = regexp.MustCompile(`"(uid|UID|PodUID|resourceVersion|creationTimestamp|lastTransitionTime|lastHeartbeatTime)":"[^"]*"`)
 
-// comparable is a question without what differs by itself, and with its nodes in order.
+// comparable is a request without parts that always differ, and with its nodes sorted.
 func (a arrival) comparable() string {
 	body := changing.ReplaceAll(a.body, []byte(`"$1":"*"`))
 	body = managed.ReplaceAll(body, nil)
@@ -535,8 +534,8 @@ func (a arrival) comparable() string {
 	return own.ReplaceAllString(a.line+"\n"+strings.Join(a.headers, "\n")+"\n\n"+escaped.Replace(string(body)), "")
 }
 
-// One after another asks the recorder about the same pods and nodes. What arrives is the same to the byte, but for who asks;
-// and so is what a user is told.
+// Both schedulers call the recorder in turn for the same pods and nodes. The requests are the same to the byte, except the
+// User-Agent; and so are the visible results.
 func TestExtendersAreAskedAndBelievedAsByTheReference(t *testing.T) {
 	cases, ignored := map[string]*extenderCase{}, map[string]*extenderCase{}
 	for name, c := range extenderCases {

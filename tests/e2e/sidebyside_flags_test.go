@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// pair is the real kube-scheduler and berth, side by side on the command line: no cluster is there.
+// pair is the real kube-scheduler and berth, side by side on the command line, without a cluster.
 type pair struct {
 	*testing.T
 	dir              string
 	reference, berth []string
 }
 
-// sideBySide skips where there is nothing to compare.
+// sideBySide skips if there is no reference to compare with.
 func sideBySide(t *testing.T) *pair {
 	t.Helper()
 	reference, berth := bothCommands(t)
@@ -81,7 +81,7 @@ func firstLines(text string, n int) string {
 	return strings.Join(lines[:min(n, len(lines))], "")
 }
 
-// run waits for a command to end. One that does not end by itself did not refuse what it was given: its code is -1.
+// run waits for a command to end. A command that does not end has accepted its flags: its code is -1.
 func run(t *testing.T, dir string, argv ...string) ran {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -107,12 +107,12 @@ func (p *pair) both(flags ...string) (reference, berth ran) {
 	return reference, berth
 }
 
-// dry lets both write down what they would run with, and returns it; "" from one that refused.
+// dry returns the effective configuration of both; "" from one that rejected the flags.
 func (p *pair) dry(flags ...string) (reference, berth ran) {
 	p.Helper()
 	one := func(argv []string, file string) ran {
 		os.Remove(file)
-		// What is given comes last, so that it counts.
+		// The given flags come last, so that they win.
 		all := slices.Concat(argv, []string{"--kubeconfig=kubeconfig", "--secure-port=0", "--write-config-to=" + file}, flags)
 		r := run(p.T, p.dir, all...)
 		text, _ := os.ReadFile(file)
@@ -217,11 +217,11 @@ func TestHelpIsTheReference(t *testing.T) {
 	}
 }
 
-// Values of every flag: good are accepted by both, and bad refused by both. @x is a file of the test's folder.
+// Values of every flag: good are accepted by both, and bad rejected by both. @x is a file of the test's folder.
 var flagValues = []struct {
 	name      string
 	good, bad []string
-	late      []string // bad, but the reference says so only when it runs
+	late      []string // bad, but the reference reports it only when it runs
 	with      []string // more flags that the good ones need
 }{
 	{name: "config", good: []string{"@config.yaml"}, bad: []string{"@missing", "@broken.yaml"}},
@@ -312,7 +312,7 @@ var flagLines = []struct {
 	{"--log-text-split-stream", false},
 	{"--logging-format=json --vmodule=a=1", false},
 	{"--logging-format=json --feature-gates=LoggingBetaOptions=false", false},
-	{"--tls-cipher-suites=TLS_NONE --secure-port=0", true}, // nobody looks at it
+	{"--tls-cipher-suites=TLS_NONE --secure-port=0", true}, // not checked
 	{"--tls-min-version=VersionSSL3", true},
 	{"--tls-cipher-suites=TLS_NONE --secure-port=1", false},
 	{"--tls-min-version=VersionSSL3 --secure-port=1", false},
@@ -399,7 +399,7 @@ func difference(want, got string) string {
 	return "in nothing"
 }
 
-// Every flag takes and refuses the same values, and they mean the same configuration.
+// Every flag accepts and rejects the same values, and they give the same configuration.
 func TestFlagValuesAreTheReference(t *testing.T) {
 	p := sideBySide(t)
 	p.prepare()
@@ -445,7 +445,7 @@ func TestCommandLinesAreTheReference(t *testing.T) {
 	}
 }
 
-// --version prints what a script for the reference reads.
+// --version can be parsed by scripts for the reference.
 func TestVersionIsTheReference(t *testing.T) {
 	p := sideBySide(t)
 	for _, row := range []struct{ flag, pattern string }{
@@ -466,7 +466,7 @@ func TestVersionIsTheReference(t *testing.T) {
 	}
 }
 
-// Flags of earlier releases answer with a sentence that says what to do; the reference only does not know them.
+// Flags of earlier releases give an error with advice; the reference only reports them as unknown.
 func TestRemovedFlagsAreExplained(t *testing.T) {
 	p := sideBySide(t)
 	for _, flag := range []string{"port=10251", "address=0.0.0.0", "insecure-port=0", "insecure-bind-address=::1",
@@ -488,7 +488,7 @@ func TestRemovedFlagsAreExplained(t *testing.T) {
 	}
 }
 
-// Times of leader election that cannot work: kube-scheduler says so once it runs, berth at once, and neither schedules.
+// Times of leader election that cannot work: kube-scheduler reports it once it runs, berth at once, and neither schedules.
 func TestLateRefusalsAreTheReference(t *testing.T) {
 	reference, berth := bothCommands(t)
 	e := shared(t)
@@ -515,8 +515,8 @@ func TestLateRefusalsAreTheReference(t *testing.T) {
 	}
 }
 
-// Gates: what is said of each is accepted by both where it is the default. Otherwise berth does as it is told or says that it
-// does not support that, but refuses nothing without a reason.
+// Gates: both accept the default value of each. Otherwise berth applies the value or reports that it does not support it,
+// and rejects nothing without a reason.
 func TestFeatureGatesAreTheReference(t *testing.T) {
 	p := sideBySide(t)
 	page, _ := p.both("--help")

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// frames is a client of HTTP/2 that sends what it is told to.
+// frames is an HTTP/2 client that sends given frames.
 type frames struct {
 	conn     net.Conn
 	framer   *http2.Framer
@@ -35,7 +35,7 @@ func newFrames(conn net.Conn) *frames {
 	return f
 }
 
-// hello is what a client has to begin with.
+// hello is a client's preface.
 func (f *frames) hello(settings ...http2.Setting) error {
 	if _, err := io.WriteString(f.conn, http2.ClientPreface); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (f *frames) hello(settings ...http2.Setting) error {
 	return f.framer.WriteSettings(settings...)
 }
 
-// connect agrees on HTTP/2, and says nothing yet.
+// connect negotiates HTTP/2, and sends nothing yet.
 func (w *twins) connect(which int, config *tls.Config) *frames {
 	w.Helper()
 	config.InsecureSkipVerify, config.NextProtos = true, []string{"h2"}
@@ -76,7 +76,7 @@ func (f *frames) send(ends bool, fields ...string) error {
 	return f.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: f.last - 1, BlockFragment: f.fields(fields...), EndStream: ends, EndHeaders: true})
 }
 
-// outcome reads until it is clear what comes of the last request.
+// outcome reads until the result of the last request is known.
 func (f *frames) outcome() string {
 	status, body, goaway := "", "", ""
 	for {
@@ -127,7 +127,7 @@ func (f *frames) outcome() string {
 	}
 }
 
-// What a client may offer to speak.
+// ALPN protocols of a client.
 var protocols = [][]string{nil, {"h2"}, {"http/1.1"}, {"h2", "http/1.1"}, {"http/1.1", "h2"}, {"spdy/3", "h2"}, {"spdy/3", "http/1.1"},
 	{"h2c"}, {"http/1.0"}, {"nonsense"}, {"nonsense", "more"}}
 
@@ -142,7 +142,7 @@ func (w *twins) sameProtocols() {
 	}
 }
 
-// sameStreams compares how many requests a client may have under way, and returns it.
+// sameStreams compares the limit of concurrent streams, and returns it.
 func (w *twins) sameStreams() uint32 {
 	w.Helper()
 	var said [2]uint32
@@ -159,7 +159,7 @@ func (w *twins) sameStreams() uint32 {
 	return said[1]
 }
 
-// Requests of one who is nobody, right and wrong. With a body they do not end at once.
+// Valid and invalid requests of an anonymous client. With a body they do not end at once.
 var h2requests = []struct {
 	name   string
 	body   string // "-": an empty one
@@ -199,7 +199,7 @@ var h2requests = []struct {
 	{"CONNECT with a path", "", []string{":method", "CONNECT", ":path", "/healthz", ":authority", "x:1"}},
 }
 
-// sameOutcomes compares what comes of right and wrong requests, each on a connection of its own.
+// sameOutcomes compares the results of valid and invalid requests, each on its own connection.
 func (w *twins) sameOutcomes() {
 	w.Helper()
 	for _, request := range h2requests {
@@ -218,9 +218,9 @@ func (w *twins) sameOutcomes() {
 	}
 }
 
-// crowd has as many requests under way as it may, and two more; then one of the first ends, and there is room for one. Nothing
-// is read of the answers before, so that all of them stay under way.
-func (f *frames) crowd(agrees bool, streams uint32) (string, error) {
+// tooMany opens the maximum number of streams, and two more; then one of the first ends, and one more is accepted. Nothing
+// is read before, so that all of them stay open.
+func (f *frames) tooMany(agrees bool, streams uint32) (string, error) {
 	if err := f.hello(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0}); err != nil {
 		return "", err
 	}
@@ -275,13 +275,13 @@ func (f *frames) crowd(agrees bool, streams uint32) (string, error) {
 	return fmt.Sprint(became), err
 }
 
-// sameCrowds: a request too many is refused, and the others do not notice. The code says whether the client could know the limit.
-func (w *twins) sameCrowds(streams uint32) {
+// sameLimits: a request beyond the limit is refused, and the others are not affected. The code depends on whether the client knew the limit.
+func (w *twins) sameLimits(streams uint32) {
 	w.Helper()
 	for _, agrees := range []bool{false, true} {
 		code := map[bool]string{false: "REFUSED_STREAM", true: "PROTOCOL_ERROR"}[agrees]
 		for i, name := range w.names {
-			became, err := w.connect(i, &tls.Config{}).crowd(agrees, streams)
+			became, err := w.connect(i, &tls.Config{}).tooMany(agrees, streams)
 			if err != nil || strings.Count(became, ":200") != int(streams)+1 || strings.Count(became, code) != 3 {
 				w.Errorf("%s, with the settings agreed on: %v: %s (%v), want 3 streams with %s", name, agrees, became, err, code)
 			}
@@ -289,7 +289,7 @@ func (w *twins) sameCrowds(streams uint32) {
 	}
 }
 
-// HTTP/2 is offered, limited and switched off as in kube-scheduler, and brings the same pages.
+// HTTP/2 is offered, limited and switched off as in kube-scheduler, and has the same pages.
 func TestHTTP2IsTheReference(t *testing.T) {
 	t.Run("as it is", func(t *testing.T) {
 		w := startTwins(t)
@@ -315,7 +315,7 @@ func TestHTTP2IsTheReference(t *testing.T) {
 		if streams := w.sameStreams(); streams != 7 {
 			t.Errorf("%d streams, want 7", streams)
 		}
-		w.sameCrowds(7)
+		w.sameLimits(7)
 		w.sameOutcomes()
 	})
 	t.Run("without", func(t *testing.T) { startTwins(t, "--disable-http2-serving").sameProtocols() })
@@ -328,14 +328,14 @@ func TestHTTP2IsTheReference(t *testing.T) {
 	})
 }
 
-// askHTTP2 is ask over HTTP/2, and nothing else.
+// askHTTP2 is ask over HTTP/2 only.
 func (w *twins) askHTTP2(which int, who caller, method, path string) (page, error) {
 	transport := &http2.Transport{TLSClientConfig: who.config(), DisableCompression: true}
 	defer transport.CloseIdleConnections()
 	return w.askOver(transport, which, who, method, path)
 }
 
-// samePages compares over HTTP/2 what is the same over HTTP/1.1. Bodies of paths with a star are of the moment.
+// samePages compares over HTTP/2 what is the same over HTTP/1.1. Bodies of paths with a star vary.
 func (w *twins) samePages() {
 	w.Helper()
 	paths := []string{"/healthz", "/readyz?verbose", "/livez/ping", "/metrics*", "/metrics/slis*", "/configz*", "/nothing", "/",
@@ -375,14 +375,14 @@ func (w *twins) samePage(who caller, method, path string, moment bool) {
 		}
 	}
 	for name := range got.header {
-		// A page that is long is sent by kube-scheduler before it knows its length.
+		// kube-scheduler sends a long page before it knows its length.
 		if want.header[name] == nil && name != "Content-Length" {
 			w.Errorf("%s: there is a %s", what, name)
 		}
 	}
 }
 
-// sameGoodbye ends both: who is connected is told that it is over, and nothing else.
+// sameGoodbye ends both: connected clients get a GOAWAY, and nothing else.
 func (w *twins) sameGoodbye() {
 	w.Helper()
 	for i, p := range w.procs {
@@ -405,7 +405,7 @@ func (w *twins) sameGoodbye() {
 	}
 }
 
-// refuseSuite: HTTP/2 needs a suite that is not there, so both end at once and say why.
+// refuseSuite: a cipher suite that HTTP/2 requires is missing, so both end at once with an error.
 func refuseSuite(t *testing.T) {
 	reference, berth := bothCommands(t)
 	e := shared(t)

@@ -25,8 +25,8 @@ type parsedLine struct {
 	text     string
 }
 
-// add puts a value to the line. Where a caller and what it calls say the same, it stands there twice; and who logs has
-// a name in Go.
+// add puts a value into the line. A key that caller and callee both log occurs twice; and loggers have a name in
+// Go.
 func (l *parsedLine) add(key, value string) {
 	if key == "logger" || slices.Contains(l.keys, key) {
 		return
@@ -37,13 +37,13 @@ func (l *parsedLine) add(key, value string) {
 
 var klogHeader = regexp.MustCompile(`^([IWEF])(\d{2})(\d{2}) (\d{2}:\d{2}:\d{2}\.\d{6}) +(\d+) ([^ :\]]+):(\d+)\] (.*)$`)
 
-// readText reads klog's text format: a header, a quoted message, and key=value pairs; a value of several lines stands
+// readText reads klog's text format: a header, a quoted message, and key=value pairs; a value of several lines is
 // between =< and >.
 func readText(text string) (all []parsedLine, err error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
 		if strings.HasPrefix(lines[i], "Trace[") {
-			continue // of what took kube-scheduler long, which it tells in several lines
+			continue // a trace of kube-scheduler in several lines
 		}
 		match := klogHeader.FindStringSubmatch(lines[i])
 		if match == nil {
@@ -161,7 +161,7 @@ func readJSON(text string) (all []parsedLine, err error) {
 	return all, nil
 }
 
-// What both tell of the same work, by message: the keys are the same. From the given verbosity on.
+// Messages that both log for the same work, with the same keys, from the given verbosity on.
 var mainEvents = []string{
 	"Successfully bound pod to node",
 	"Unable to schedule pod; no fit; waiting",
@@ -173,7 +173,7 @@ var mainEvents = []string{
 	"Attempting to bind pod to node",
 }
 
-// logsOf is what a scheduler logs of a small work, from its start to its end.
+// logsOf is a scheduler's log of a small work, from its start to its end.
 func logsOf(t *testing.T, name string, argv []string, flags ...string) (text, stdout string) {
 	t.Run(name, func(t *testing.T) {
 		e := shared(t)
@@ -181,7 +181,7 @@ func logsOf(t *testing.T, name string, argv []string, flags ...string) (text, st
 		conf := e.c.path(e.file("logs") + ".conf")
 		out := e.c.path(e.file("logs") + ".out")
 		e.must(e.c.WriteKubeconfig(e.file("logs")+".conf", e.c.Addr(), Credentials{"token": schedulerToken}))
-		// Standard output goes to a file of its own.
+		// Standard output goes to its own file.
 		all := append([]string{"/bin/sh", "-c", `out=$1; shift; exec "$@" >"$out"`, "sh", out}, argv...)
 		all = append(all, "--kubeconfig", conf, "--secure-port=0", "--leader-elect-resource-name", "logs-of-"+name)
 		p, err := launch(e.c.Dir, e.c.path(e.file("logs")+".log"), append(all, flags...)...)
@@ -194,7 +194,7 @@ func logsOf(t *testing.T, name string, argv []string, flags ...string) (text, st
 		e.pod("big", "is refused", func(p *v1.Pod) bool { return scheduled(p) != nil })
 		e.remove("web")
 		e.gone("web")
-		e.create(NewPod("next", hostPort(8080))) // who is bound when the scheduler, too, knows that the first is gone
+		e.create(NewPod("next", hostPort(8080))) // which is bound once the scheduler knows that the first is gone
 		e.bound("next")
 		e.event("big", "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu. "+notHelpful(1))
 		if _, err := p.Terminate(patience); err != nil {
@@ -213,8 +213,8 @@ func logsOf(t *testing.T, name string, argv []string, flags ...string) (text, st
 	return text, stdout
 }
 
-// A pipeline that was made for kube-scheduler's logs reads berth's: the same parser takes every line of both, and the main
-// events have the same messages and keys.
+// A pipeline for kube-scheduler's logs reads berth's: the same parser accepts every line of both, and the main events have
+// the same messages and keys.
 func TestLogsAreTheReference(t *testing.T) {
 	reference, berth := bothCommands(t)
 	for _, row := range []struct {
@@ -231,7 +231,7 @@ func TestLogsAreTheReference(t *testing.T) {
 			if wantOut != gotOut {
 				t.Errorf("standard output has %q, want %q", firstLines(gotOut, 3), firstLines(wantOut, 3))
 			}
-			// Go's own words about broken pipes and the like have no format; there are none here.
+			// Go's own unformatted messages, such as for broken pipes, do not occur here.
 			want, err := row.read(wantText)
 			if err != nil {
 				t.Fatalf("this is not how kube-scheduler's log is read: %v", err)
@@ -277,7 +277,7 @@ func compareEvents(t *testing.T, want, got []parsedLine) {
 	}
 }
 
-// --vmodule raises the verbosity of single files; split streams part errors from the rest.
+// --vmodule raises the verbosity of single files; split streams separate errors from the rest.
 func TestLogFlagsAreTheReference(t *testing.T) {
 	reference, berth := bothCommands(t)
 	t.Run("vmodule", func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What scrapers say they take: Prometheus in its versions, curl, and words that make little sense.
+// Accept headers of scrapers: Prometheus in its versions, curl, and unusual ones.
 var scrapers = []struct {
 	name             string
 	accept, encoding []string
@@ -36,7 +36,7 @@ var scrapers = []struct {
 	{"everything but plain", []string{"text/*"}, []string{"identity;q=0, *;q=0.0"}},
 }
 
-// Pages of metrics come in the form that kube-scheduler chooses, compressed where it compresses; nothing else is compressed.
+// Metrics pages have the form that kube-scheduler chooses, compressed if it compresses; nothing else is compressed.
 func TestMetricsFormIsTheReference(t *testing.T) {
 	w := startTwins(t)
 	w.create(NewNode("node-0"), NewPod("some", onNode("node-0"), Requests("cpu", "1")))

@@ -18,18 +18,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Families about callers: what is counted of them, by how the names begin.
+// Metric families about clients, by prefix.
 var callerFamilies = []string{"authenti", "authori", "apiserver_", "aggregator_", "workqueue_"}
 
-// Of these, the numbers grow alike with the same callers.
+// Their numbers grow equally with the same clients.
 var callerCounts = []string{"authenticated_user_requests", "authentication_attempts", "authorization_attempts_total",
 	"apiserver_delegated_authn_request_total", "apiserver_delegated_authz_request_total",
 	"authentication_token_cache_request_total", "authentication_token_cache_fetch_total",
 	"authentication_duration_seconds", "authorization_duration_seconds", "apiserver_client_certificate_expiration_seconds"}
 
-// Who asks, and how that is found out, is counted as there.
+// Authentication of clients is counted as in kube-scheduler.
 func TestCallersAreCountedAsInTheReference(t *testing.T) {
-	// What is known of a caller is remembered for longer than this takes, so that a slow machine asks no oftener.
+	// Reviews are cached for longer than this test takes, so that a slow machine needs no more of them.
 	w := startTwins(t, "--authentication-token-webhook-cache-ttl=10m", "--authorization-webhook-cache-authorized-ttl=10m",
 		"--authorization-webhook-cache-unauthorized-ttl=10m")
 	callers := w.callers()
@@ -88,7 +88,7 @@ func TestCallersAreCountedAsInTheReference(t *testing.T) {
 	}
 }
 
-// The page of health in numbers has the same families; how often was asked differs.
+// The SLI metrics page has the same families; the number of checks differs.
 func TestHealthMetricsAreTheReference(t *testing.T) {
 	w := startTwins(t)
 	var pages [2]map[string]*family
@@ -107,7 +107,7 @@ func TestHealthMetricsAreTheReference(t *testing.T) {
 	}
 }
 
-// The password of an extender's URL gets nowhere: not to conditions, events and logs, nor to pages and recordings.
+// The password of an extender's URL is in no condition, event, log, page or recording.
 func TestPasswordsInURLsAreHidden(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("writes them into its log and its /configz")
@@ -171,7 +171,7 @@ extenders:
 	}
 }
 
-// What ends a scheduler is a line of its log: whoever reads JSON reads JSON to the end.
+// A fatal error is a line of the log: a JSON log is JSON to the end.
 func TestTheEndIsALineOfTheLog(t *testing.T) {
 	reference, berth := bothCommands(t)
 	e := shared(t)
@@ -211,7 +211,7 @@ func TestTheEndIsALineOfTheLog(t *testing.T) {
 	}
 }
 
-// Messages that tell where a pod is and what was heard of the cluster, from verbosity 3 to 5.
+// Messages about the place of a pod and about received objects, from verbosity 3 to 5.
 var eventsInDetail = []string{
 	"Add event for node", "Add event for unscheduled pod", "Delete event for unscheduled pod", "Add event for scheduled pod",
 	"Delete event for scheduled pod", "Pod moved to an internal scheduling queue",
@@ -259,7 +259,7 @@ func TestDetailedLogsAreTheReference(t *testing.T) {
 	}
 }
 
-// Every field of --version=raw is there, so that what takes it apart finds them.
+// Every field of --version=raw exists, so that parsers find them.
 func TestRawVersionHasAllFields(t *testing.T) {
 	p := sideBySide(t)
 	reference, berth := p.both("--version=raw")

@@ -33,7 +33,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// twins are the real kube-scheduler and berth as they serve at the same time, with the same flags but for port and lease.
+// twins are the real kube-scheduler and berth, serving at the same time with the same flags except port and lease.
 type twins struct {
 	*env
 	names [2]string
@@ -41,7 +41,7 @@ type twins struct {
 	procs [2]*Proc
 }
 
-// startTwins starts both on the shared cluster, as the scheduler's user, with all that serving needs.
+// startTwins starts both on the shared cluster, as the scheduler's user, with all flags for serving.
 func startTwins(t *testing.T, flags ...string) *twins {
 	t.Helper()
 	reference, berth := bothCommands(t)
@@ -73,7 +73,7 @@ func startTwins(t *testing.T, flags ...string) *twins {
 	return w
 }
 
-// eventually waits for what no watch tells.
+// eventually polls for a condition.
 func (e *env) eventually(what string, try func() error) {
 	e.Helper()
 	deadline := time.Now().Add(patience)
@@ -94,7 +94,7 @@ func (e *env) eventually(what string, try func() error) {
 	}
 }
 
-// caller is who asks, and how they prove it.
+// caller is a client and its credentials.
 type caller struct {
 	name        string
 	token       string
@@ -102,14 +102,14 @@ type caller struct {
 	header      http.Header
 }
 
-// page is an answer, with its body unpacked.
+// page is a response with a decompressed body.
 type page struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// config is what a connection of the caller needs.
+// config is the TLS configuration of the caller.
 func (who caller) config() *tls.Config {
 	config := &tls.Config{InsecureSkipVerify: true}
 	if who.certificate != nil {
@@ -118,7 +118,7 @@ func (who caller) config() *tls.Config {
 	return config
 }
 
-// ask asks one of the two over HTTP/1.1, on a connection of its own.
+// ask sends a request to one of the two over HTTP/1.1, on its own connection.
 func (w *twins) ask(which int, who caller, method, path string) (page, error) {
 	return w.askOver(&http.Transport{TLSClientConfig: who.config(), DisableKeepAlives: true, DisableCompression: true}, which, who, method, path)
 }
@@ -154,7 +154,7 @@ func (w *twins) askOver(transport http.RoundTripper, which int, who caller, meth
 	return page{response.StatusCode, response.Header, w.plain(which, string(body))}, err
 }
 
-// plain takes out of a text what must differ between the two.
+// plain removes parts of a text that must differ between the two.
 func (w *twins) plain(which int, text string) string {
 	text = strings.ReplaceAll(text, fmt.Sprint(w.ports[which]), "PORT")
 	return strings.ReplaceAll(text, w.lease(which), "LEASE")
@@ -165,7 +165,7 @@ func (w *twins) lease(which int) string {
 	return strings.ToLower(strings.ReplaceAll(w.file(w.names[which]), "_", "-"))
 }
 
-// account makes a service account that may do what the rules say, and returns its token.
+// account makes a service account with these rules, and returns its token.
 func (e *env) account(name string, rules ...rbacv1.PolicyRule) string {
 	e.Helper()
 	account := &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}}
@@ -180,7 +180,7 @@ func (e *env) account(name string, rules ...rbacv1.PolicyRule) string {
 	return token.Status.Token
 }
 
-// grant gives somebody the right to pages.
+// grant authorizes a user for pages.
 func (e *env) grant(name string, to rbacv1.Subject, rules ...rbacv1.PolicyRule) {
 	e.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "e2e-" + name}, Rules: rules}
@@ -192,7 +192,7 @@ func (e *env) grant(name string, to rbacv1.Subject, rules ...rbacv1.PolicyRule) 
 	if _, err := e.c.Admin.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		e.Fatal(err)
 	}
-	// What the API server answers about rights is remembered for seconds, so nobody may ask too early.
+	// Reviews are cached for seconds, so no request may come too early.
 	user := to.Name
 	if to.Kind == "ServiceAccount" {
 		user = "system:serviceaccount:" + to.Namespace + ":" + to.Name
@@ -201,7 +201,7 @@ func (e *env) grant(name string, to rbacv1.Subject, rules ...rbacv1.PolicyRule) 
 		Path: strings.ReplaceAll(rules[0].NonResourceURLs[0], "*", "any"), Verb: rules[0].Verbs[0]}}))
 }
 
-// certificateOf makes a client certificate of an authority.
+// certificateOf makes a client certificate signed by a CA.
 func (e *env) certificateOf(a *authority, user string) *tls.Certificate {
 	e.Helper()
 	certificate, key, err := a.issue(user)
@@ -211,7 +211,7 @@ func (e *env) certificateOf(a *authority, user string) *tls.Certificate {
 	return &pair
 }
 
-// callers are all kinds of those who may ask.
+// callers are all kinds of clients.
 func (e *env) callers() []caller {
 	e.Helper()
 	viewer := rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get", "head"}}
@@ -234,7 +234,7 @@ func (e *env) callers() []caller {
 	}
 }
 
-// Paths that every caller asks for. Bodies of those with a star are of the moment.
+// Paths that every caller requests. Bodies of paths with a star vary.
 var servedPaths = []string{
 	"/healthz", "/livez", "/readyz", "/healthz?verbose", "/livez?verbose", "/readyz?verbose", "/healthz?verbose=false",
 	"/readyz?exclude=shutdown&verbose", "/readyz?exclude=nothing&verbose", "/readyz?exclude=shutdown&exclude=leaderElection&verbose=1",
@@ -245,7 +245,7 @@ var servedPaths = []string{
 	"/debug/pprof/nothing*", "//healthz", "/healthz/../metrics", "/Healthz", "/%68ealthz", "/nothing?%zz",
 }
 
-// Headers that a client may look at.
+// Headers to compare.
 var servedHeaders = []string{"Content-Type", "X-Content-Type-Options", "Cache-Control", "Www-Authenticate", "Location", "Allow", "Warning"}
 
 func (w *twins) compare(who caller, method, path string) {
@@ -292,11 +292,11 @@ func sorted(t *testing.T, text string) string {
 	return string(b)
 }
 
-// Whoever asks for whatever gets the same answer from both.
+// Both send the same response to every request of every client.
 func TestServingIsTheReference(t *testing.T) {
 	w := startTwins(t)
 	callers := w.callers()
-	// The authority of certificates comes from the cluster, a moment later.
+	// The client CA comes from the cluster, a moment later.
 	for i, name := range w.names {
 		w.eventually(name+" knows the cluster's authority", func() error {
 			answer, err := w.ask(i, callers[5], "GET", "/metrics")
@@ -337,14 +337,14 @@ func TestServingIsTheReference(t *testing.T) {
 	}
 }
 
-// sameFlagz compares the flags that both show, but for those that only berth has.
+// sameFlagz compares the flags that both show, except those that only berth has.
 func (w *twins) sameFlagz(who caller) {
 	w.Helper()
 	read := func(which int) (lines []string) {
 		answer, err := w.ask(which, who, "GET", "/flagz")
 		w.must(err)
 		for _, line := range strings.Split(answer.body, "\n") {
-			// What stands between a name and its value is chosen at each start.
+			// The separator between a name and its value is chosen at each start.
 			line = regexp.MustCompile(`^([a-z0-9-]+)(?: |=|: ?)`).ReplaceAllString(line, "$1=")
 			if !regexp.MustCompile(`^(plugin|plugin-dir|record|record-size)=`).MatchString(line) {
 				lines = append(lines, line)
@@ -365,7 +365,7 @@ func (w *twins) sameFlagz(who caller) {
 	}
 }
 
-// sameStatusz compares the lines' names, and the values that are not of the moment.
+// sameStatusz compares the names of the lines, and the values that do not vary.
 func (w *twins) sameStatusz(who caller) {
 	w.Helper()
 	read := func(which int) []string {
@@ -378,7 +378,7 @@ func (w *twins) sameStatusz(who caller) {
 					line = name
 				}
 			}
-			// What stands between a name and its value is chosen at each start.
+			// The separator between a name and its value is chosen at each start.
 			lines = append(lines, regexp.MustCompile(`^(Emulation version|Paths)(:|=|  )? *`).ReplaceAllString(line, "$1: "))
 		}
 		return lines
@@ -401,7 +401,7 @@ func TestAlwaysAllowedPathsAreTheReference(t *testing.T) {
 	}
 }
 
-// pemPair makes a certificate of a server that signs itself, for these names.
+// pemPair makes a self-signed server certificate for these names.
 func pemPair(t *testing.T, common string, names ...string) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -423,7 +423,7 @@ func pemPair(t *testing.T, common string, names ...string) (certificate, key str
 		string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret}))
 }
 
-// shake tries a handshake and says what came of it.
+// shake tries a handshake and returns the result.
 func (w *twins) shake(which int, config *tls.Config) (tls.ConnectionState, error) {
 	config.InsecureSkipVerify = true
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", fmt.Sprintf("127.0.0.1:%d", w.ports[which]), config)
@@ -434,7 +434,7 @@ func (w *twins) shake(which int, config *tls.Config) (tls.ConnectionState, error
 	return conn.ConnectionState(), nil
 }
 
-// What a client offers: versions and suites, each by itself.
+// TLS versions and cipher suites of a client, one at a time.
 func offers() map[string]*tls.Config {
 	all := map[string]*tls.Config{"all": {MinVersion: tls.VersionTLS10}}
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
@@ -445,7 +445,7 @@ func offers() map[string]*tls.Config {
 			all[suite.Name] = &tls.Config{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite.ID}}
 		}
 	}
-	// X25519MLKEM768 is there only with OpenSSL 3.5 and later.
+	// X25519MLKEM768 needs OpenSSL 3.5 or later.
 	for _, curve := range []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521, tls.X25519} {
 		all[curve.String()] = &tls.Config{CurvePreferences: []tls.CurveID{curve}}
 	}
@@ -467,7 +467,7 @@ func (w *twins) sameTLS() {
 	}
 }
 
-// Versions, suites and certificates: those that sign themselves, those of files, those by name; and new ones, as they come.
+// Versions, suites and certificates: self-signed, from files, by name; and replaced ones.
 func TestTransportIsTheReference(t *testing.T) {
 	t.Run("as it is", func(t *testing.T) {
 		w := startTwins(t)
@@ -508,7 +508,7 @@ func servesFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		// Whole or not at all, as a mounted secret changes.
+		// Atomically, as a mounted secret changes.
 		if err := os.WriteFile(dir+"/"+name+".new", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -551,9 +551,9 @@ func servesFiles(t *testing.T) {
 			return nil
 		})
 	}
-	// Half a change, or a wrong one, leaves what was there.
+	// A partial or invalid change leaves the old certificate.
 	write("main.crt", "no certificate\n")
-	time.Sleep(2500 * time.Millisecond) // nothing is to be seen, which needs its time
+	time.Sleep(2500 * time.Millisecond) // time in which nothing may change
 	if common := shown(1, "main.example"); common != "second" {
 		t.Errorf("after a wrong certificate came, berth shows %s", common)
 	}
@@ -616,7 +616,7 @@ func listening(t *testing.T, pid int) (count int) {
 	return count
 }
 
-// /metrics/resources: what pods ask for, to the letter. Pods that wait for another scheduler are not there: nothing else
+// /metrics/resources: requests of pods, to the byte. Pods that wait for another scheduler are missing: nothing else
 // needs them, so berth does not keep them.
 func TestResourceMetricsAreTheReference(t *testing.T) {
 	w := startTwins(t)
@@ -679,7 +679,7 @@ func TestResourceMetricsAreTheReference(t *testing.T) {
 	w.compare(scraper, "DELETE", "/metrics/resources")
 }
 
-// promtool of Prometheus finds nothing to complain about, on no page.
+// promtool of Prometheus finds no problem on any page.
 func TestPromtoolIsContent(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil && testing.Short() {
@@ -698,7 +698,7 @@ func TestPromtoolIsContent(t *testing.T) {
 	e.bound("web")
 	e.waits("big", "0/1 nodes are available: 1 Insufficient cpu. "+notHelpful(1))
 	w := &twins{env: e, ports: [2]int{ports[0], ports[0]}, names: [2]string{"none", "none"}}
-	_, err = w.ask(0, caller{}, "GET", "/readyz") // who asks is counted
+	_, err = w.ask(0, caller{}, "GET", "/readyz") // the request is counted
 	e.must(err)
 	for _, path := range []string{"/metrics", "/metrics/slis", "/metrics/resources"} {
 		answer, err := w.ask(0, caller{token: adminToken}, "GET", path)
@@ -709,7 +709,7 @@ func TestPromtoolIsContent(t *testing.T) {
 		check := exec.Command(promtool, "check", "metrics")
 		check.Stdin = strings.NewReader(answer.body)
 		out, err := check.CombinedOutput()
-		// Names that kube-scheduler has, and dashboards look for, whatever promtool thinks of them.
+		// Names of kube-scheduler that dashboards use, although promtool warns about them.
 		for _, name := range []string{"authenticated_user_requests", "authentication_attempts", "authentication_token_cache_active_fetch_count"} {
 			out = regexp.MustCompile(`(?m)^`+name+` .*\n`).ReplaceAll(out, nil)
 		}
@@ -719,7 +719,7 @@ func TestPromtoolIsContent(t *testing.T) {
 	}
 }
 
-// /configz is the configuration that was asked for, and gates close pages.
+// /configz is the given configuration, and feature gates disable pages.
 func TestConfigzIsTheReference(t *testing.T) {
 	w := startTwins(t, "--feature-gates=ComponentFlagz=false,ComponentStatusz=false", "--profiling=false", "--kube-api-qps=7.5", "--leader-elect-retry-period=1s")
 	admin := caller{name: "the administrator", token: adminToken}

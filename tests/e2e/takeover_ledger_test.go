@@ -17,17 +17,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// What is known of a contest (takeover_test.go): the requests by the API server's audit log, the pods by a watch.
+// The records of a contest (takeover_test.go): requests from the API server's audit log, pods from a watch.
 
 // deed is a request of a contender, as the audit log has it.
 type deed struct {
 	who            string
-	pod            string // that it is about; of a list, the kind of objects
+	pod            string // its pod; of a list, the kind of objects
 	received, done time.Time
 	code           int
 }
 
-// accepted: it was done, and whoever asked for it was told so. maybe: nobody knows, since who asked did not wait.
+// accepted: it was done, and the client got the response. maybe: unknown, since the client did not wait.
 func (d *deed) accepted() bool { return d.code >= 200 && d.code < 300 }
 func (d *deed) maybe() bool    { return d.code == 0 || d.code == 499 || d.code >= 500 }
 
@@ -57,7 +57,7 @@ func (l *ledger) close() {
 	l.done.Wait()
 }
 
-// run reads lines as they come. The API server gives a file that has become large another name, and goes on in a new one.
+// run reads lines as they are written. The API server rotates a large file.
 func (l *ledger) run(ctx context.Context) {
 	var f *os.File
 	var lines *bufio.Reader
@@ -134,22 +134,22 @@ func (l *ledger) take(line []byte) {
 	}
 }
 
-// ---- what happened to the pods ----
+// ---- the pods ----
 
-// throng is a node that holds more than it has: who is there, and who came last.
+// throng is an overcommitted node: its pods, and the last one.
 type throng struct {
 	node, last string
 	pods       []string
 	used       int64
 }
 
-// rooms replays a watch of all pods, in the order of their changes.
-type rooms struct {
+// usage replays a watch of all pods, in the order of their changes.
+type usage struct {
 	onBound func(pod string)
 
 	mu      sync.Mutex
-	nodes   map[string]map[string]int64 // the CPU that each pod of a node takes, in thousandths
-	where   map[string]string           // "" as long as a pod waits; it stays when the pod has gone
+	nodes   map[string]map[string]int64 // the CPU of each pod of a node, in thousandths
+	where   map[string]string           // "" while a pod waits; kept after its deletion
 	waiting int
 	throngs []throng
 	moved   []string
@@ -157,7 +157,7 @@ type rooms struct {
 
 const nodeMilli = 1000
 
-func (r *rooms) apply(obj runtime.Object, gone bool) {
+func (r *usage) apply(obj runtime.Object, gone bool) {
 	pod := obj.(*v1.Pod)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +182,7 @@ func (r *rooms) apply(obj runtime.Object, gone bool) {
 	}
 }
 
-func (r *rooms) settle(pod *v1.Pod, node string) {
+func (r *usage) settle(pod *v1.Pod, node string) {
 	if r.nodes[node] == nil {
 		r.nodes[node] = map[string]int64{}
 	}
@@ -197,7 +197,7 @@ func (r *rooms) settle(pod *v1.Pod, node string) {
 	}
 }
 
-func (r *rooms) unbound() (names []string) {
+func (r *usage) unbound() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, node := range r.where {

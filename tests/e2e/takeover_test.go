@@ -27,23 +27,23 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Take-overs under load. Two schedulers share a Lease while pods come and go, more than there is room for; again and again
-// the leader is killed, stopped, cut off or asked to end, the other one follows, and the dead one is replaced.
+// Takeovers under load. Two schedulers share a Lease while pods come and go, beyond the capacity of the cluster; repeatedly
+// the leader is killed, stopped, cut off or terminated, the other one takes over, and the first is replaced.
 //
-// Every scheduler has a certificate with a group of its own, so that the audit log says who asked for what and when. What is
-// judged: a pod is bound once; no node ever holds more than it has; nothing that a leader writes reaches the API server once
-// another holds the Lease; a new leader reads pods, volumes and claims anew before it binds any; the Lease changes hands
-// within the time that leader election promises, and counts it.
+// Every scheduler has a certificate with its own group, so that the audit log names the client of each request. Checks: a
+// pod is bound once; no node is ever overcommitted; no write of a leader reaches the API server once another holds the
+// Lease; a new leader lists pods, volumes and claims before it binds any; the Lease changes hands within the time of leader
+// election, and counts its transitions.
 //
-// Where one of the two is kube-scheduler, berth is judged and the other is not: it goes on binding for a moment after it was
-// stopped for longer than its lease, and it gives the room of a binding away again whose answer was lost.
+// If one of the two is kube-scheduler, only berth is checked: kube-scheduler keeps binding for a moment after it was
+// stopped for longer than its lease, and frees the resources of a binding whose response was lost.
 //
 //	E2E_TAKEOVERS  how many [50; with -short 3], of each direction where the two are not the same
-//	E2E_SEED       of the faults and their moments [another each time; it is printed]
+//	E2E_SEED       of the faults and their times [random; it is printed]
 //	E2E_FAULT      the name of one of the faults: no others
 
-// The times of these elections, and what they promise: a standby looks every 1 to 2.2 retry periods. It may see the last
-// renewal that late, waits for the lease's duration from then on, and looks again that late.
+// The times of these elections: a standby checks every 1 to 2.2 retry periods. It may see the last renewal that late, waits
+// for the duration of the lease from then on, and checks again that late.
 const (
 	takeoverLease   = 4 * time.Second
 	takeoverRenew   = 3 * time.Second
@@ -57,7 +57,7 @@ var takeoverFlags = append([]string{"--leader-elect=true", "--leader-elect-lease
 
 // ---- the contest ----
 
-// contender is a scheduler that leads or waits to.
+// contender is a scheduler that leads or stands by.
 type contender struct {
 	name, kind string
 	proc       *Proc
@@ -74,12 +74,12 @@ type contest struct {
 	*env
 	rng      *mathrand.Rand
 	l        *ledger
-	r        *rooms
+	r        *usage
 	live     []*contender
 	count    map[string]int // of contenders by kind
 	took     map[string][]time.Duration
 	failures int
-	known    []string // what kube-scheduler did that berth must not
+	known    []string // violations by kube-scheduler
 
 	load    sync.WaitGroup
 	ending  context.CancelFunc // of the creation of pods
@@ -106,7 +106,7 @@ func (c *Cluster) certify(name string) (Credentials, error) {
 		"client-key-data":         pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})}, err
 }
 
-// enter starts a contender, behind a relay of its own.
+// enter starts a contender behind its own relay.
 func (c *contest) enter(kind string) *contender {
 	c.Helper()
 	c.count[kind]++
@@ -133,7 +133,7 @@ func (c *contest) leave(p *contender) {
 	p.relay.Close()
 }
 
-// fail reports a violation and lets the contest go on.
+// fail reports a violation and continues the contest.
 func (c *contest) fail(format string, args ...any) {
 	c.Helper()
 	if c.failures++; c.failures <= 20 {
@@ -141,7 +141,7 @@ func (c *contest) fail(format string, args ...any) {
 	}
 }
 
-// until waits for something that the ledger or the rooms will show.
+// until waits for a condition of the ledger or the usage.
 func (c *contest) until(limit time.Duration, what string, done func() bool) {
 	c.Helper()
 	for end := time.Now().Add(limit); !done(); time.Sleep(5 * time.Millisecond) {
@@ -187,12 +187,12 @@ func (c *contest) looksOf(p *contender) int {
 	return c.l.looks[p.name]
 }
 
-// pods come as fast as there are not too many that wait, and go when they have been bound for a while.
+// pods are created as long as not too many wait, and deleted when they have been bound for a while.
 func (c *contest) begin(rng *mathrand.Rand) {
 	const most, waitingMost, perSecond = 30, 60, 60
 	c.create(objects(Nodes("node", most, Allocatable("cpu", fmt.Sprintf("%dm", nodeMilli)))...)...)
 	pods, now := c.c.Admin.CoreV1().Pods("default"), int64(0)
-	c.r = &rooms{nodes: map[string]map[string]int64{}, where: map[string]string{}}
+	c.r = &usage{nodes: map[string]map[string]int64{}, where: map[string]string{}}
 	c.r.onBound = func(name string) {
 		life := 500*time.Millisecond + time.Duration(mathrand.Int64N(int64(2*time.Second)))
 		time.AfterFunc(life, func() {
@@ -238,8 +238,8 @@ func (c *contest) begin(rng *mathrand.Rand) {
 
 // ---- faults ----
 
-// fault is what happens to a leader. It returns what is to be done once another one leads, and how much longer than usual that
-// may take.
+// fault injects a fault into a leader. It returns a function to call once another one leads, and the additional time that
+// this may take.
 type fault struct {
 	name   string
 	exits  string // how the leader ends
@@ -255,7 +255,7 @@ var takeoverFaults = []fault{
 	{"SIGSTOP", "exit status 1", 0, func(c *contest, p *contender) func() {
 		p.proc.Pause()
 		return func() {
-			time.Sleep(time.Duration(c.rng.Int64N(int64(2 * time.Second)))) // a fault needs its time
+			time.Sleep(time.Duration(c.rng.Int64N(int64(2 * time.Second)))) // the duration of the fault
 			p.proc.Resume()
 		}
 	}},
@@ -263,7 +263,7 @@ var takeoverFaults = []fault{
 		p.relay.Hold()
 		return p.relay.Cut
 	}},
-	// Its writes arrive, a renewal of the Lease as well, and it does not hear of it.
+	// Its writes arrive, including renewals of the Lease, but the responses are lost.
 	{"answers lost", "exit status 1", takeoverRenew, func(c *contest, p *contender) func() {
 		p.relay.HoldAnswers()
 		return p.relay.Cut
@@ -274,7 +274,7 @@ var takeoverFaults = []fault{
 	}},
 }
 
-// round lets a fault befall the leader, waits until the other one leads, and replaces the first.
+// round injects a fault into the leader, waits until the other one leads, and replaces the first.
 func (c *contest) round(n int, f fault) {
 	c.Helper()
 	c.until(patience, "somebody leads", func() bool { return len(c.terms()) > 0 })
@@ -329,7 +329,7 @@ func (c *contest) ended(n int, way string, p *contender, f fault) {
 	}
 }
 
-// transitions: the Lease was made by the first, and each that followed has counted one.
+// transitions: the first leader created the Lease, and each later one has incremented the count.
 func (c *contest) transitions(n int, way string, want int) {
 	c.Helper()
 	lease, err := c.c.Admin.CoordinationV1().Leases("kube-system").Get(c.ctx, "kube-scheduler", metav1.GetOptions{})
@@ -416,7 +416,7 @@ func takeovers(t *testing.T, count int, kinds ...string) {
 	}
 	fmt.Printf("%s: %d take-overs, E2E_SEED=%d\n", t.Name(), count, seed)
 	e := private(t, Options{Audit: true})
-	e.o.Close() // the contest looks at everything itself
+	e.o.Close() // the contest has its own watches
 	c := &contest{env: e, rng: mathrand.New(mathrand.NewPCG(seed, 1)), count: map[string]int{},
 		took: map[string][]time.Duration{}, l: follow(e.ctx, e.c.path("audit.log"))}
 	t.Cleanup(func() {
@@ -434,7 +434,7 @@ func takeovers(t *testing.T, count int, kinds ...string) {
 	if len(faults) == 0 {
 		t.Fatalf("there is no fault %q", only)
 	}
-	// Each fault as often as the others, for each kind of leader, in an order of chance.
+	// Each fault equally often, for each kind of leader, in random order.
 	bags := map[string][]fault{}
 	for n := range count {
 		c.until(patience, "somebody leads", func() bool { return len(c.terms()) > 0 })

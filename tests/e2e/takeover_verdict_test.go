@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// The verdict on a contest (takeover_test.go).
+// The checks of a contest (takeover_test.go).
 
 func kindOf(who string) string { return who[:strings.LastIndexByte(who, '-')] }
 
-// blame is for what berth must not do; what kube-scheduler does is noted.
+// blame reports a violation by berth; one by kube-scheduler is only noted.
 func (c *contest) blame(who, format string, args ...any) {
 	c.Helper()
 	text := fmt.Sprintf(format, args...)
@@ -22,7 +22,7 @@ func (c *contest) blame(who, format string, args ...any) {
 	c.fail("%s", text)
 }
 
-// judge looks at all that happened since it was called last.
+// judge checks everything since its last call.
 func (c *contest) judge(n int, way string) {
 	c.Helper()
 	c.known = c.known[:0]
@@ -76,7 +76,7 @@ func (c *contest) judgeTerms(all []term, bindings, writes []deed) {
 	}
 }
 
-// What a leader writes, the next one has listed to the end between the Lease and its first binding.
+// Between the Lease and its first binding, a new leader has listed everything that leaders write.
 func (c *contest) judgeViews(all []term, bindings, lists []deed) {
 	c.Helper()
 	for _, t := range all {
@@ -94,7 +94,7 @@ func (c *contest) judgeViews(all []term, bindings, lists []deed) {
 	}
 }
 
-// A pod is bound once, and no node gets too much.
+// A pod is bound once, and no node is overcommitted.
 func (c *contest) judgePods(all []term, bindings []deed) {
 	c.Helper()
 	began := map[string]time.Time{}
@@ -130,7 +130,7 @@ func (c *contest) judgePods(all []term, bindings []deed) {
 			continue // its line has not been read yet
 		}
 		for _, pod := range f.pods {
-			// Bound beside the new leader: it could not know.
+			// Bound concurrently with the new leader, which could not know it.
 			if d := binder(pod); d.who != "" && kindOf(d.who) == "kube-scheduler" && d.done.After(began[last.who]) {
 				guilty = d.who
 			}

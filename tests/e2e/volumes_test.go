@@ -16,10 +16,10 @@ import (
 
 const selectedNode = "volume.kubernetes.io/selected-node"
 
-// storage plays the volume controller and a provisioner: what the scheduler asks for in claims and volumes, it does.
+// storage acts as the volume controller and a provisioner for the scheduler's claims and volumes.
 type storage struct {
 	e       *env
-	refuse  int           // how many times provisioning fails first
+	refuse  int           // the number of failures before provisioning succeeds
 	wait    chan struct{} // provisioning waits until this is closed; nil: it does not
 	mu      sync.Mutex
 	boundAt map[string]time.Time // by claim
@@ -56,7 +56,7 @@ func (e *env) play(s *storage) *storage {
 	return s
 }
 
-// see does what there is to do about an object, even if the API server has to be asked several times.
+// see handles an object, with retries.
 func (s *storage) see(ctx context.Context, obj runtime.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ func (s *storage) act(ctx context.Context, obj runtime.Object) error {
 			return s.provision(ctx, obj, node)
 		}
 	case *v1.PersistentVolume:
-		// The scheduler chose a volume that was there: the rest is the controller's.
+		// The scheduler chose an existing volume: the controller does the rest.
 		if ref := obj.Spec.ClaimRef; ref != nil && obj.Status.Phase == v1.VolumeAvailable {
 			return s.bind(ctx, ref.Name, obj.Name)
 		}
@@ -86,7 +86,7 @@ func (s *storage) act(ctx context.Context, obj runtime.Object) error {
 	return nil
 }
 
-// provision makes a volume that only the selected node can use, or gives the choice back.
+// provision makes a volume that only the selected node can use, or clears the selected node.
 func (s *storage) provision(ctx context.Context, pvc *v1.PersistentVolumeClaim, node string) error {
 	if s.asked[pvc.Name] = node; s.refuse > 0 {
 		_, err := s.e.c.Admin.CoreV1().PersistentVolumeClaims(pvc.Namespace).Patch(ctx, pvc.Name, types.MergePatchType,
@@ -112,7 +112,7 @@ func (s *storage) provision(ctx context.Context, pvc *v1.PersistentVolumeClaim, 
 	return s.bind(ctx, pvc.Name, pv.Name)
 }
 
-// bind does what makes a claim bound.
+// bind binds a claim.
 func (s *storage) bind(ctx context.Context, claim, volume string) error {
 	if !s.boundAt[claim].IsZero() {
 		return nil
@@ -140,7 +140,7 @@ func (s *storage) when(claim string) (node string, bound time.Time) {
 	return s.asked[claim], s.boundAt[claim]
 }
 
-// A claim that waits for its first consumer is provisioned where the scheduler wants it; the pod follows when it is bound.
+// A claim that waits for its first consumer is provisioned on the selected node; the pod is bound after the claim.
 func TestProvisioningOnDemand(t *testing.T) {
 	e := shared(t)
 	s := e.play(&storage{})
@@ -158,13 +158,13 @@ func TestProvisioningOnDemand(t *testing.T) {
 			t.Errorf("the pod was bound before its claim %s", name)
 		}
 	}
-	// The claim is now tied to that node, and so is whoever comes next.
+	// The claim is now tied to that node, and so is the next pod that uses it.
 	e.create(NewPod("next", claim("data")))
 	e.boundTo("next", node)
 	e.event("web", "Scheduled", "Successfully assigned default/web to "+node)
 }
 
-// A provisioner that gives the choice back is asked again.
+// After a failed provisioning the node is selected again.
 func TestProvisioningFailsOnce(t *testing.T) {
 	e := shared(t)
 	e.play(&storage{refuse: 1})
@@ -174,7 +174,7 @@ func TestProvisioningFailsOnce(t *testing.T) {
 	e.bound("web")
 }
 
-// A volume that is there is taken, on the node from which it can be reached; the scheduler claims it.
+// An existing volume is used, on a node that can access it; the scheduler sets its claim.
 func TestVolumesOfNodesAreTaken(t *testing.T) {
 	e := shared(t)
 	e.play(&storage{})
@@ -194,7 +194,7 @@ func TestVolumesOfNodesAreTaken(t *testing.T) {
 	}
 }
 
-// Two pods that want the only volume: one gets it.
+// Two pods for the only volume: one gets it.
 func TestOneVolumeForTwo(t *testing.T) {
 	e := shared(t)
 	e.play(&storage{})
@@ -209,7 +209,7 @@ func TestOneVolumeForTwo(t *testing.T) {
 	e.boundTo("second", "node-0")
 }
 
-// While its volume is being made, which may take minutes, a pod says where it will be; others do not get its room.
+// While its volume is provisioned, which may take minutes, a pod has a nominated node; others do not get its resources.
 func TestPodSaysWhereItWaitsForItsVolume(t *testing.T) {
 	e := shared(t)
 	s := e.play(&storage{wait: make(chan struct{})})
@@ -227,7 +227,7 @@ func TestPodSaysWhereItWaitsForItsVolume(t *testing.T) {
 	e.blameless()
 }
 
-// A volume that does not come in time: the pod is told, gives its room back, and gets the volume when it comes after all.
+// A volume that is not provisioned in time: the pod gets an error, frees its resources, and uses the volume when it is provisioned later.
 func TestVolumeComesTooLate(t *testing.T) {
 	e := shared(t)
 	s := e.play(&storage{wait: make(chan struct{})})

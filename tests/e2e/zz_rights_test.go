@@ -18,7 +18,7 @@ type request struct {
 	ResponseStatus           struct{ Code int }
 }
 
-// requests reads what the scheduler asked of the API server so far.
+// requests reads the scheduler's requests to the API server so far.
 func (c *Cluster) requests() (all []request, err error) {
 	f, err := os.Open(c.path("audit.log"))
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *Cluster) requests() (all []request, err error) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var r request
-		// The API server may be killed in the middle of a line, and goes on in the same.
+		// The API server may be killed in the middle of a line, and continue in the same line.
 		if json.Unmarshal(lines.Bytes(), &r) == nil {
 			all = append(all, r)
 		}
@@ -37,7 +37,7 @@ func (c *Cluster) requests() (all []request, err error) {
 	return all, lines.Err()
 }
 
-// noneForbidden fails if RBAC refused something.
+// noneForbidden fails if RBAC rejected a request.
 func noneForbidden(t *testing.T, c *Cluster) {
 	t.Helper()
 	all, err := c.requests()
@@ -57,8 +57,8 @@ func noneForbidden(t *testing.T, c *Cluster) {
 	}
 }
 
-// Tests run in the order of their files' names, and this one's is the last: nothing that the scheduler did in any test on
-// the shared cluster was refused by RBAC. A private cluster's log is looked at when it ends.
+// Tests run in the order of their files' names, and this one's is the last: RBAC rejected no request of the scheduler in
+// any test on the shared cluster. The log of a private cluster is checked when it ends.
 func TestNothingWasForbidden(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("node-0"), NewPod("web"))
