@@ -234,6 +234,6 @@ func TestLostLeadIsAnEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Exit() != "exit status 0" || e.stoppedLeading()[leaver] {
-		t.Errorf("%s was asked to end: %s, stopped leading: %v", leaver, p.Exit(), e.stoppedLeading()[leaver])
+		t.Errorf("%s was terminated: %s, stopped leading: %v", leaver, p.Exit(), e.stoppedLeading()[leaver])
 	}
 }

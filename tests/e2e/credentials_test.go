@@ -29,7 +29,7 @@ func (e *env) write(name, text string, mode os.FileMode) string {
 func (e *env) program(name, answer string) Credentials {
 	e.Helper()
 	script := `#!/bin/sh
-# A credential plugin: it is told what it is asked for, and gets the arguments and variables of the kubeconfig.
+# A credential plugin: it gets a request, and the arguments and variables of the kubeconfig.
 [ -n "$KUBERNETES_EXEC_INFO" ] && [ "$1" = --answer ] && [ "$FLAVOUR" = vanilla ] || exit 1
 echo once >> "$0.runs"
 exec cat "$2"

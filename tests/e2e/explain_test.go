@@ -117,7 +117,7 @@ func TestExplainServer(t *testing.T) {
 		for node, plugin := range map[string]string{"node-0": "NodeResourcesFit", "node-1": "NodeUnschedulable"} {
 			number, ok := last.Nodes[node]
 			if !ok || number >= len(last.Verdicts) || last.Verdicts[number].Plugin != plugin {
-				t.Errorf("%s got the verdict %d of %+v", node, number, last.Verdicts)
+				t.Errorf("%s got the status %d of %+v", node, number, last.Verdicts)
 			}
 			if now := big.Now.Nodes[node]; now.Feasible || now.Plugin != plugin {
 				t.Errorf("%s now: %+v", node, now)
@@ -152,7 +152,7 @@ func TestExplainServer(t *testing.T) {
 		}
 	})
 
-	t.Run("nobody", func(t *testing.T) {
+	t.Run("unknown pod", func(t *testing.T) {
 		_, words, err := admin.explain("default/nobody")
 		if err == nil || !strings.Contains(words, "the scheduler knows no pod default/nobody") {
 			t.Errorf("%v: %s", err, words)
@@ -227,7 +227,7 @@ func TestExplainServer(t *testing.T) {
 		crowd.Wait()
 		t.Logf("%d answers and %d refusals meanwhile", answers.Load(), refusals.Load())
 		if answers.Load() == 0 {
-			t.Error("nobody was answered")
+			t.Error("no request was answered")
 		}
 	})
 }

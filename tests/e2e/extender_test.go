@@ -157,7 +157,7 @@ func TestExtenderSeesObjects(t *testing.T) {
 	e.bound("whole")
 	calls := x.calls()
 	if len(calls) == 0 || calls[0].Args.Pod == nil || calls[0].Args.Nodes == nil {
-		e.Fatalf("it was asked %+v", calls)
+		e.Fatalf("its calls are %+v", calls)
 	}
 	pod, err := e.c.Admin.CoreV1().Pods("default").Get(e.ctx, "whole", metav1.GetOptions{})
 	e.must(err)
@@ -210,7 +210,7 @@ func TestExtenderBinds(t *testing.T) {
 	e.boundTo("web", "node-0")
 	e.event("web", "Scheduled", "Successfully assigned default/web to node-0")
 	if calls := x.calls(); len(calls) != 1 || calls[0].Verb != "bind" || calls[0].Args.PodName != "web" || calls[0].Args.Node != "node-0" {
-		e.Errorf("the extender was asked %+v", calls)
+		e.Errorf("the extender's calls are %+v", calls)
 	}
 	e.blameless()
 }
@@ -229,7 +229,7 @@ func TestExtenderManages(t *testing.T) {
 	e.boundTo("foo", "node-1")
 	for _, q := range x.calls() {
 		if q.Args.Pod.Name == "plain" {
-			e.Error("the extender was asked about a pod that does not concern it")
+			e.Error("the extender was called for a pod without its resource")
 		}
 	}
 }
@@ -343,7 +343,7 @@ func TestExtenderDoesNotDelayOtherWork(t *testing.T) {
 	}
 	x.proc.Resume()
 	if c := scheduled(e.o.Pod(key("waiting")).Pod); c != nil && c.Reason == v1.PodReasonUnschedulable {
-		e.Errorf("a pod that nobody decided on is called unschedulable: %s", c.Message)
+		e.Errorf("an undecided pod is called unschedulable: %s", c.Message)
 	}
 	if len(x.calls()) < calls {
 		e.Error("the extender forgot")
@@ -369,7 +369,7 @@ func TestExtenderBindHangs(t *testing.T) {
 	}
 	for i := range 5 {
 		if node := e.o.Pod(key(fmt.Sprint("stuck-", i))).Node; node != "" {
-			e.Errorf("stuck-%d was bound to %s by somebody else", i, node)
+			e.Errorf("stuck-%d was bound to %s by another client", i, node)
 		}
 	}
 	x.proc.Resume()

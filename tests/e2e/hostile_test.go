@@ -116,7 +116,7 @@ func (a *attacker) sendRaw(c net.Conn, request string) {
 		body, _ := io.ReadAll(response.Body)
 		a.all.saw(response.StatusCode)
 		if response.StatusCode < 300 {
-			a.all.fail("somebody got in: %d for %.100q: %.100q", response.StatusCode, request, body)
+			a.all.fail("unauthorized access: %d for %.100q: %.100q", response.StatusCode, request, body)
 		}
 		t.SetDeadline(time.Now().Add(a.hold / 2)) // and keeps the connection
 	}
@@ -133,7 +133,7 @@ func (a *attacker) readAll(f *frames) {
 			status, _ := strconv.Atoi(headers.PseudoValue("status"))
 			a.all.saw(status)
 			if status >= 200 && status < 300 {
-				a.all.fail("somebody got in over HTTP/2: %d", status)
+				a.all.fail("unauthorized access over HTTP/2: %d", status)
 			}
 		}
 	}
@@ -228,10 +228,10 @@ var attacks = map[string]func(a *attacker, c net.Conn){
 	"a huge body": func(a *attacker, c net.Conn) {
 		a.sendRaw(c, "PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n"+strings.Repeat("9", 1<<17))
 	},
-	"nobody": func(a *attacker, c net.Conn) {
+	"anonymous": func(a *attacker, c net.Conn) {
 		a.sendRaw(c, "GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	},
-	"nobody, many times": func(a *attacker, c net.Conn) {
+	"anonymous, many times": func(a *attacker, c net.Conn) {
 		a.sendRaw(c, strings.Repeat("GET "+protectedPages[rand.N(len(protectedPages))]+" HTTP/1.1\r\nHost: x\r\n\r\n", 20))
 	},
 	"a wrong token": func(a *attacker, c net.Conn) {
@@ -255,7 +255,7 @@ var attacks = map[string]func(a *attacker, c net.Conn){
 
 // Attacks that only HTTP/2 makes possible.
 var http2Attacks = map[string]func(a *attacker, c net.Conn){
-	"HTTP/2: nobody": func(a *attacker, c net.Conn) {
+	"HTTP/2: anonymous": func(a *attacker, c net.Conn) {
 		a.flood(c, 1<<16, func(f *frames, i int) error {
 			if i > 0 {
 				return io.EOF
@@ -271,7 +271,7 @@ var http2Attacks = map[string]func(a *attacker, c net.Conn){
 			return a.protected(f, true, "authorization", fmt.Sprintf("Bearer wrong-%d", rand.N(100)))
 		})
 	},
-	"HTTP/2: asked and taken back": func(a *attacker, c net.Conn) {
+	"HTTP/2: requested and reset": func(a *attacker, c net.Conn) {
 		a.flood(c, 1<<16, func(f *frames, i int) error {
 			if err := a.protected(f, true, "authorization", fmt.Sprintf("Bearer wrong-%d", rand.N(100))); err != nil {
 				return err
@@ -290,7 +290,7 @@ var http2Attacks = map[string]func(a *attacker, c net.Conn){
 			return f.framer.WriteData(uint32(1+2*rand.N(100)), false, hostileNoise(100))
 		})
 	},
-	"HTTP/2: answers that nobody takes": func(a *attacker, c net.Conn) {
+	"HTTP/2: unread responses": func(a *attacker, c net.Conn) {
 		a.flood(c, 0, func(f *frames, i int) error {
 			if i == 100 {
 				return io.EOF
@@ -423,9 +423,9 @@ func (e *env) heap(port int) (used, free float64) {
 
 // watchman is an authorized client that sends requests all the time and records the longest time.
 type watchman struct {
-	asked, failed int
-	slowest       time.Duration
-	last          string
+	requests, failed int
+	slowest          time.Duration
+	last             string
 }
 
 func (e *env) watch(ctx context.Context, port int, w *watchman) {
@@ -433,7 +433,7 @@ func (e *env) watch(ctx context.Context, port int, w *watchman) {
 		for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
 			began := time.Now()
 			status, text := e.ask(port, "GET", path, adminToken, "")
-			w.asked++
+			w.requests++
 			w.slowest = max(w.slowest, time.Since(began))
 			if status != http.StatusOK {
 				w.failed++
@@ -533,12 +533,12 @@ func TestHostileConnections(t *testing.T) {
 	stop()
 	group.Wait()
 	t.Logf("%d hostile connections (%d more were turned away), %d answers %v; %d questions of one who may, the slowest %v; a decision took %.2f times as long",
-		all.connections.Load(), all.turnedAway.Load(), all.answers.Load(), all.byStatus, w.asked, w.slowest.Round(time.Millisecond), float64(attacked)/float64(quiet))
+		all.connections.Load(), all.turnedAway.Load(), all.answers.Load(), all.byStatus, w.requests, w.slowest.Round(time.Millisecond), float64(attacked)/float64(quiet))
 	for _, wrong := range all.wrong[:min(len(all.wrong), 20)] {
 		t.Error(wrong)
 	}
-	if w.failed > 0 || w.asked < 3 {
-		t.Errorf("who may was not answered %d times of %d: %s", w.failed, w.asked, w.last)
+	if w.failed > 0 || w.requests < 3 {
+		t.Errorf("an authorized client got no response %d times of %d: %s", w.failed, w.requests, w.last)
 	}
 	if all.byStatus[401] == 0 || all.byStatus[403] == 0 || all.byStatus[431] == 0 || all.byStatus[400] == 0 {
 		t.Errorf("not every kind was answered: %v", all.byStatus)

@@ -43,7 +43,7 @@ func (e *env) led(before string) string {
 			return now
 		}
 	}
-	e.Fatalf("nobody followed %q within %v", before, patience)
+	e.Fatalf("no scheduler replaced %q within %v", before, patience)
 	return ""
 }
 
@@ -88,7 +88,7 @@ func TestLeaderIsReplaced(t *testing.T) {
 	took, err := second.Terminate(patience)
 	e.must(err)
 	if second.Exit() != "exit status 0" {
-		t.Errorf("a leader that was asked to end left with %s", second.Exit())
+		t.Errorf("a terminated leader ended with %s", second.Exit())
 	}
 	if e.holder() == leader {
 		t.Errorf("the lease was not given back; the end took %v", took)
@@ -285,10 +285,10 @@ func TestStandbyStaysReady(t *testing.T) {
 	e.must(err)
 	e.create(NewPod("one"))
 	var since time.Time // when it became the leader
-	for asked := 0; since.IsZero() || time.Since(since) < 200*time.Millisecond; asked++ {
+	for requests := 0; since.IsZero() || time.Since(since) < 200*time.Millisecond; requests++ {
 		status, text := e.ask(port, "GET", "/readyz?verbose", "", "")
 		if status != 200 {
-			t.Fatalf("a standby that was ready answers %d after %d times 200: %s", status, asked, text)
+			t.Fatalf("a standby that was ready answers %d after %d times 200: %s", status, requests, text)
 		}
 		if now := e.holder(); since.IsZero() && now != "" && now != leader {
 			since = time.Now()

@@ -87,7 +87,7 @@ var leftOut = map[string]string{
 	"scheduler_get_node_hint_":          "likewise",
 	"scheduler_store_schedule_results_": "likewise",
 	"scheduler_plugin_execution_":       "a sample of a tenth of the cycles: it may be empty in either",
-	"scheduler_queueing_hint_":          "asked at other times: for a pod in flight at once, there when it comes back",
+	"scheduler_queueing_hint_":          "called at other times: for a pod in flight at once, there when it is requeued",
 	"scheduler_inflight_events":         "a gauge of moments",
 }
 

@@ -74,7 +74,7 @@ func TestGang(t *testing.T) {
 		e.remove(name)
 		break
 	}
-	x.becomes("nobody waits", func() bool { pods, _ := x.waiting(""); return len(pods) == 0 })
+	x.becomes("no pod waits", func() bool { pods, _ := x.waiting(""); return len(pods) == 0 })
 	e.create(NewPod("big-0", Requests("cpu", "4")), NewPod("big-1", Requests("cpu", "4")))
 	e.bound("big-0")
 	e.bound("big-1")

@@ -191,7 +191,7 @@ func (x *plugged) waiting(query string) (map[string]waitingPod, map[string]int) 
 
 func (x *plugged) nobodyWaits() {
 	x.Helper()
-	x.becomes("nobody is on the way", func() bool {
+	x.becomes("no pod is in a binding cycle", func() bool {
 		pods, counts := x.waiting("")
 		return len(pods) == 0 && counts["waiting for permission"]+counts["preparing"]+counts["binding"] == 0
 	})
@@ -369,7 +369,7 @@ func TestPluginPermits(t *testing.T) {
 		t.Errorf("a limit that is no number: status %d", status)
 	}
 	if r, err := scraper.Get(fmt.Sprintf("https://127.0.0.1:%d/debug/berth/waiting", x.port)); err != nil || r.StatusCode != http.StatusForbidden {
-		t.Errorf("somebody without a name asks: %v, %v", r, err)
+		t.Errorf("anonymous access: %v, %v", r, err)
 	} else {
 		r.Body.Close()
 	}
@@ -449,7 +449,7 @@ func TestPluginLosesAWaitingPod(t *testing.T) {
 			x.once("unreserve held")
 			_, body := x.page("/debug/berth/queue")
 			if !strings.Contains(string(body), `"pods":[]`) {
-				t.Errorf("somebody is left in the queue: %s", body)
+				t.Errorf("a pod is left in the queue: %s", body)
 			}
 			e.blameless()
 			e.running(x.proc)

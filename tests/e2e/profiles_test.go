@@ -105,7 +105,7 @@ profiles:
 		e.create(NewPod("of-"+scheduler, of(scheduler)))
 		e.bound("of-" + scheduler)
 		got := ""
-		e.becomes("the nodes that were asked about are counted", func() bool {
+		e.becomes("the evaluated nodes are counted", func() bool {
 			page, _ := e.scrape(ports[0])
 			for name, value := range page["scheduler_plugin_evaluation_total"].values {
 				if strings.Contains(name, `extension_point="Filter",plugin="NodeUnschedulable",profile="`+scheduler+`"`) {
@@ -118,7 +118,7 @@ profiles:
 			want = max(want, min(nodes-1, atoi(got)))
 		}
 		if got != fmt.Sprint(want) {
-			t.Errorf("%s asked about %s nodes, want %d", scheduler, got, want)
+			t.Errorf("%s evaluated %s nodes, want %d", scheduler, got, want)
 		}
 	}
 }

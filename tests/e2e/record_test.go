@@ -112,7 +112,7 @@ func places() []place {
 		{name: "here", env: os.Environ()},
 		{name: "with no environment"},
 		{name: "in another time zone and language", env: []string{"TZ=Asia/Kathmandu", "LANG=tr_TR.UTF-8", "LC_ALL=tr_TR.UTF-8"}},
-		{name: "with other bytes in memory that nobody has written", env: []string{"MALLOC_PERTURB_=165", "TZ=America/St_Johns"}},
+		{name: "with other bytes in uninitialized memory", env: []string{"MALLOC_PERTURB_=165", "TZ=America/St_Johns"}},
 	}
 	if exec.Command("setarch", "-R", "true").Run() == nil {
 		all = append(all, place{name: "at the same addresses each time", wrap: []string{"setarch", "-R"}})
@@ -185,7 +185,7 @@ func (e *env) churn(from, to, wave int) {
 		})
 		e.must(CreateAll(e.ctx, bound[:len(bound)*2/3], func(ctx context.Context, s Seen) error {
 			err := e.c.Admin.CoreV1().Pods("default").Delete(ctx, s.Pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now})
-			if apierrors.IsNotFound(err) { // somebody else was in its way
+			if apierrors.IsNotFound(err) { // deleted by another client
 				return nil
 			}
 			return err

@@ -75,7 +75,7 @@ func TestReloadInARow(t *testing.T) {
 		r.hangup()
 	}
 	r.soon("the last one counts", func() bool { return r.configz().PodMaxBackoffSeconds == 60 })
-	for _, seconds := range []int{70, 60} { // and nobody asks: there is no change to see
+	for _, seconds := range []int{70, 60} { // without a signal: there is no change to see
 		r.write(fmt.Sprintf("podMaxBackoffSeconds: %d\n", seconds))
 	}
 	r.write("podMaxBackoffSeconds: 61\n")

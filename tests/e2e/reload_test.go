@@ -310,7 +310,7 @@ func TestReloadProfilesComeAndGo(t *testing.T) {
 	e.bound("plain-big")
 	e.bound("plain-1")
 	if now := e.o.Pod(key("gold-big")).Pod; now.ResourceVersion != before || now.Spec.NodeName != "" {
-		e.Errorf("a pod of nobody was touched:\n%s", e.describe("gold-big"))
+		e.Errorf("a pod without a profile was touched:\n%s", e.describe("gold-big"))
 	}
 
 	r.change("profiles:\n" + gold + plain)
@@ -614,7 +614,7 @@ func TestReloadLosesNobody(t *testing.T) {
 			e.patchPod(name(i), `{"metadata":{"labels":{"test/reserve":null}}}`)
 		}
 	}
-	for i := range 2 { // where late ones fit, whoever else goes there
+	for i := range 2 { // where late ones fit, whatever other pods are there
 		for j := range pods / 20 {
 			e.create(NewNode(fmt.Sprintf("large-%d-%d", i, j), Allocatable("cpu", "103", "pods", "250")))
 		}

@@ -47,7 +47,7 @@ func TestReloadTriesPlugins(t *testing.T) {
 		{"fail", path + `: initializing plugin "InitActions": init fails on request`},
 	} {
 		r.write(initActions("refuses: node-0, does: " + wrong.does))
-		if i > 0 { // the first is noticed without being asked for
+		if i > 0 { // the first is noticed without a signal
 			r.hangup()
 		}
 		r.became("refused", i+1)
@@ -119,7 +119,7 @@ func TestReloadTrialHangs(t *testing.T) {
 		e.Helper()
 		for start := time.Now(); time.Since(start) < patience; time.Sleep(10 * time.Millisecond) {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if err != nil || strings.Contains(string(stat), ") Z ") { // or nobody has collected it yet
+			if err != nil || strings.Contains(string(stat), ") Z ") { // or it was not reaped yet
 				return
 			}
 		}

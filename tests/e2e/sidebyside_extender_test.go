@@ -42,7 +42,7 @@ type arrival struct {
 // An extenderCase is an extender for one pod only, which fits only two nodes, CASE-a and CASE-b.
 type extenderCase struct {
 	config string // more fields of the extender
-	verbs  map[string]func(w http.ResponseWriter, asked map[string]json.RawMessage)
+	verbs  map[string]func(w http.ResponseWriter, request map[string]json.RawMessage)
 	raw    map[string]string // by verb: bytes to write to the connection instead
 	prefix string            // in place of the usual one
 	pod    []PodMod
@@ -95,29 +95,29 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 		return
 	}
-	var asked map[string]json.RawMessage
-	json.Unmarshal(body, &asked)
+	var args map[string]json.RawMessage
+	json.Unmarshal(body, &args)
 	if answer := c.verbs[verb]; answer != nil {
-		answer(w, asked)
+		answer(w, args)
 	} else {
-		fair(w, asked)
+		fair(w, args)
 	}
 }
 
 // fair accepts everything.
-func fair(w http.ResponseWriter, asked map[string]json.RawMessage) {
+func fair(w http.ResponseWriter, request map[string]json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
-	json.NewEncoder(w).Encode(map[string]json.RawMessage{"NodeNames": asked["NodeNames"], "Nodes": asked["Nodes"]})
+	json.NewEncoder(w).Encode(map[string]json.RawMessage{"NodeNames": request["NodeNames"], "Nodes": request["Nodes"]})
 }
 
 // says is a response with a code and a text, in which A and B are replaced by the names of the case's nodes.
 func says(code int, text string) func(http.ResponseWriter, map[string]json.RawMessage) {
-	return func(w http.ResponseWriter, asked map[string]json.RawMessage) {
+	return func(w http.ResponseWriter, request map[string]json.RawMessage) {
 		var pod struct{ Metadata struct{ Name string } }
-		json.Unmarshal(asked["Pod"], &pod)
+		json.Unmarshal(request["Pod"], &pod)
 		name := pod.Metadata.Name
 		if name == "" {
-			json.Unmarshal(asked["PodName"], &name)
+			json.Unmarshal(request["PodName"], &name)
 		}
 		w.WriteHeader(code)
 		io.WriteString(w, strings.NewReplacer("@A", name+"-a", "@B", name+"-b").Replace(text))
@@ -127,10 +127,10 @@ func says(code int, text string) func(http.ResponseWriter, map[string]json.RawMe
 // slowly takes longer than the timeout, which is long enough for a busy machine.
 func slowly(w http.ResponseWriter, _ map[string]json.RawMessage) { time.Sleep(6 * time.Second) }
 
-func packed(w http.ResponseWriter, asked map[string]json.RawMessage) {
+func packed(w http.ResponseWriter, request map[string]json.RawMessage) {
 	w.Header().Set("Content-Encoding", "gzip")
 	z := gzip.NewWriter(w)
-	json.NewEncoder(z).Encode(map[string]json.RawMessage{"NodeNames": asked["NodeNames"]})
+	json.NewEncoder(z).Encode(map[string]json.RawMessage{"NodeNames": request["NodeNames"]})
 	z.Close()
 }
 
@@ -294,15 +294,15 @@ var extenderCases = map[string]*extenderCase{
 
 // spare returns all candidates but one.
 func spare(suffix string) func(http.ResponseWriter, map[string]json.RawMessage) {
-	return func(w http.ResponseWriter, asked map[string]json.RawMessage) {
+	return func(w http.ResponseWriter, request map[string]json.RawMessage) {
 		victims := map[string]json.RawMessage{}
 		var meta map[string]json.RawMessage
 		var whole map[string]struct {
 			Pods             []struct{ Metadata struct{ UID string } }
 			NumPDBViolations int
 		}
-		json.Unmarshal(asked["NodeNameToMetaVictims"], &meta)
-		json.Unmarshal(asked["NodeNameToVictims"], &whole)
+		json.Unmarshal(request["NodeNameToMetaVictims"], &meta)
+		json.Unmarshal(request["NodeNameToVictims"], &whole)
 		for node, list := range meta {
 			victims[node] = list
 		}
@@ -558,7 +558,7 @@ func compareExtenders(t *testing.T, cases map[string]*extenderCase) {
 	r := newRecorder(t, cases)
 	reference, err := ReferenceCommand()
 	e.must(err)
-	want, asked := e.runCases(r, reference, "reference")
+	want, request := e.runCases(r, reference, "reference")
 	e = shared(t)
 	got, arrived := e.runCases(r, e.argv, "scheduler")
 	for _, name := range sortedKeys(cases) {
@@ -575,14 +575,14 @@ func compareExtenders(t *testing.T, cases map[string]*extenderCase) {
 			t.Errorf("%s: the outcome is\nkube-scheduler's: %s\nberth's:          %s", name, want[name], got[name])
 		}
 	}
-	for _, path := range sortedKeys(asked) {
-		if a, b := asked[path].comparable(), arrived[path].comparable(); a != b {
+	for _, path := range sortedKeys(request) {
+		if a, b := request[path].comparable(), arrived[path].comparable(); a != b {
 			t.Errorf("%s: the questions differ: %s\n--- kube-scheduler's\n%s\n--- berth's\n%s", path, difference(a, b), a, b)
 		}
 	}
 	for path := range arrived {
-		if _, ok := asked[path]; !ok {
-			t.Errorf("%s was asked by berth alone", path)
+		if _, ok := request[path]; !ok {
+			t.Errorf("%s was requested by berth alone", path)
 		}
 	}
 }

@@ -340,7 +340,7 @@ func (w *twins) samePages() {
 	w.Helper()
 	paths := []string{"/healthz", "/readyz?verbose", "/livez/ping", "/metrics*", "/metrics/slis*", "/configz*", "/nothing", "/",
 		"/debug/pprof", "/debug/flags/v", "//healthz", "/%68ealthz"}
-	for _, who := range []caller{{name: "the administrator", token: adminToken}, {name: "nobody"}, {name: "a wrong token", token: "wrong"}} {
+	for _, who := range []caller{{name: "the administrator", token: adminToken}, {name: "anonymous"}, {name: "a wrong token", token: "wrong"}} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS", "DELETE"} {
 			for _, path := range paths {
 				path, moment := strings.CutSuffix(path, "*")

@@ -287,7 +287,7 @@ func TestLogFlagsAreTheReference(t *testing.T) {
 		}
 		quiet, _ := logsOf(t, "quiet", berth)
 		if strings.Contains(quiet, "Attempting to schedule pod") {
-			t.Fatalf("berth is loud without being asked to")
+			t.Fatalf("berth logs too much by default")
 		}
 		one := regexp.MustCompile(` (\S+)\.c:\d+\] "Attempting to schedule pod"`)
 		loud, _ := logsOf(t, "loud", berth, "--v=4")

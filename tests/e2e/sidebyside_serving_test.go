@@ -219,7 +219,7 @@ func (e *env) callers() []caller {
 	other, err := newAuthority()
 	e.must(err)
 	return []caller{
-		{name: "nobody"},
+		{name: "anonymous"},
 		{name: "a wrong token", token: "wrong"},
 		{name: "a token without rights", token: e.account("nobody")},
 		{name: "a token for metrics", token: e.account("scraper", rbacv1.PolicyRule{NonResourceURLs: []string{"/metrics", "/metrics/*"}, Verbs: []string{"get"}})},
@@ -326,9 +326,9 @@ func TestServingIsTheReference(t *testing.T) {
 		for _, path := range []string{"/flagz*", "/statusz*", "/nothing", "/configz", "/healthz"} {
 			w.compare(who, "GET", path)
 		}
-		nobody := who
-		nobody.token = ""
-		w.compare(nobody, "GET", "/flagz")
+		anonymous := who
+		anonymous.token = ""
+		w.compare(anonymous, "GET", "/flagz")
 	}
 	w.compare(admin, "DELETE", "/metrics")
 	w.compare(admin, "DELETE", "/metrics/slis")
@@ -391,13 +391,13 @@ func (w *twins) sameStatusz(who caller) {
 // Paths that need no authorisation are those of the flag, and no others.
 func TestAlwaysAllowedPathsAreTheReference(t *testing.T) {
 	w := startTwins(t, "--authorization-always-allow-paths=/metrics,/debug/*,/readyz")
-	nobody := caller{name: "nobody"}
+	anonymous := caller{name: "anonymous"}
 	wrong := caller{name: "a wrong token", token: "wrong"}
 	for _, path := range []string{"/metrics*", "/metrics/slis*", "/healthz", "/livez", "/readyz", "/readyz/shutdown", "/debug/flags", "/debug/flags/v",
 		"/debug", "/configz", "/metrics/", "//metrics", "/metrics?x=1*"} {
-		w.compare(nobody, "GET", path)
+		w.compare(anonymous, "GET", path)
 		w.compare(wrong, "GET", path)
-		w.compare(nobody, "POST", path)
+		w.compare(anonymous, "POST", path)
 	}
 }
 
