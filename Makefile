@@ -91,7 +91,7 @@ tidy: | deps-dev ## Check layers, sizes, banned calls and format
 	$(FORMAT) --dry-run -Werror $(SOURCES) && echo 'format: all in order' || status=1; \
 	exit $$status
 
-lint: build/.with-tests | deps-dev ## Read src/ with clang-tidy, look for dead functions: findings are questions
+lint: build/.with-tests | deps-dev ## Read src/ with clang-tidy, look for dead functions: findings are hints
 	@tools/check-dead . || true
 	@ninja -C build
 	run-clang-tidy-19 -quiet -p build '$(CURDIR)/src/.*'

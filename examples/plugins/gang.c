@@ -124,7 +124,7 @@ static void unreserve(struct berth_cycle *cycle, uint32_t row)
     (void)row;
     if (!gang_of(cycle, &gang))
         return;
-    gang.why = "another pod of the gang has lost its room";
+    gang.why = "another pod of the gang lost its reservation";
     berth_each_waiting(gang.self->handle, answer, &gang);
 }
 

@@ -146,10 +146,10 @@ static inline struct berth_status berth_verdict(enum berth_code code)
 #define BERTH_OK berth_verdict(BERTH_SUCCESS)
 
 /* A status with a reason that is a string literal. */
-#define BERTH_REJECT(verdict, literal) \
+#define BERTH_REJECT(code, literal) \
     (__extension__({ \
         static const struct berth_str berth_reason_ = { (literal), sizeof(literal) - 1 }; \
-        struct berth_status berth_status_ = { (verdict), 1, &berth_reason_, NULL }; \
+        struct berth_status berth_status_ = { (code), 1, &berth_reason_, NULL }; \
         berth_status_; \
     }))
 

@@ -33,7 +33,7 @@ static void act(struct trial *trial, void *context)
     char **argv = context;
     const char *what = argv[1];
     sigset_t blocked;
-    trial_note(trial, "in its way", "somebody with %s", what);
+    trial_note(trial, "in its action", "a plugin with %s", what);
     if (strcmp(what, "crash") == 0)
         raise(SIGSEGV);
     else if (strcmp(what, "exit") == 0)
@@ -54,7 +54,7 @@ static void act(struct trial *trial, void *context)
     else if (strcmp(what, "hangup") == 0)
         raise(SIGHUP);
     else if (strcmp(what, "speak") == 0)
-        puts("can this be heard?"), fflush(stdout);
+        puts("output of the trial"), fflush(stdout);
     else if (strcmp(what, "input") == 0) {
         struct str input = trial_input(trial);
         bool right = input.len == INPUT_BYTES;
@@ -88,9 +88,9 @@ static void test_results(void **state _unused_)
         const char *sentence;
     } cases[] = {
         { "nothing", 0, "" },
-        { "crash", -EFAULT, "somebody with crash crashed in its way (Segmentation fault)" },
-        { "exit", -EFAULT, "somebody with exit crashed in its way: it ended the process with status 0" },
-        { "leave", -EFAULT, "somebody with leave crashed in its way: it ended the process with status 5" },
+        { "crash", -EFAULT, "a plugin with crash crashed in its action (Segmentation fault)" },
+        { "exit", -EFAULT, "a plugin with exit crashed in its action: it ended the process with status 0" },
+        { "leave", -EFAULT, "a plugin with leave crashed in its action: it ended the process with status 5" },
         { "fail", -EINVAL, "there is no stage" },
         { "fds", 0, "" },
         { "signals", 0, "" },

@@ -11,7 +11,7 @@
 #include "property/random_fixture.h"
 #include "whatif/explain_print.h"
 
-enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, ALONE = 0, ASKED = 1 };
+enum { DECISIONS_MAX = 120, FAILURES_MAX = 3, ALONE = 0, EXPLAINED = 1 };
 
 static uint64_t decisions, preemptions, waiting_explained, placed_explained;
 
@@ -124,10 +124,10 @@ static void describe_model(const struct cluster *cluster, struct strbuf *out)
 
 static bool same_text(const struct fixture_pair *pair, struct strbuf texts[2], const char *what)
 {
-    bool same = str_eq(strbuf_slice(&texts[ALONE]), strbuf_slice(&texts[ASKED]));
+    bool same = str_eq(strbuf_slice(&texts[ALONE]), strbuf_slice(&texts[EXPLAINED]));
     if (!same)
         printf("seed %llu, %s:\n  want %s\n   got %s\n", (unsigned long long)pair->seed, what,
-               texts[ALONE].text, texts[ASKED].text);
+               texts[ALONE].text, texts[EXPLAINED].text);
     for (int i = 0; i < 2; i++)
         strbuf_release(&texts[i]);
     return same;
@@ -140,7 +140,7 @@ static bool step(struct fixture_pair *pair)
     bool more[2];
     for (int i = 0; i < 2; i++) {
         random_fixture_live(&pair->fixtures[i]);
-        if (i == ASKED)
+        if (i == EXPLAINED)
             explain_some(&pair->fixtures[i], &pair->rng);
         more[i] = engine_step(&pair->fixtures[i].engine, RANDOM_FIXTURE_NOW_NS, &made[i]);
         if (more[i])
@@ -174,7 +174,7 @@ static bool run_seed(uint64_t seed)
     }
     for (uint32_t left = DECISIONS_MAX; left > 0 && same; left--)
         same = step(&pair);
-    same = same && same_models(&pair) && random_fixture_adds_up(&pair.fixtures[ASKED]);
+    same = same && same_models(&pair) && random_fixture_adds_up(&pair.fixtures[EXPLAINED]);
     if (!same)
         printf("again with: test_explained --seed %llu\n", (unsigned long long)seed);
     for (int i = 0; i < 2; i++)

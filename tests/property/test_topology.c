@@ -13,7 +13,7 @@
 #include "property/naive.h"
 #include "property/random_fixture.h"
 
-enum { FAILURES_MAX = 5, STEPS = 25, NODES_ASKED = 6 };
+enum { FAILURES_MAX = 5, STEPS = 25, NODES_CHECKED = 6 };
 
 static struct {
     uint64_t filtered, rejected, what_ifs, scored;
@@ -71,7 +71,7 @@ static bool check_filters(struct step *step, const char *when)
 {
     bool ok = true;
     step->when = when;
-    for (int i = 0; ok && i < NODES_ASKED; i++)
+    for (int i = 0; ok && i < NODES_CHECKED; i++)
         ok = check_filter(step, any_row(step->fixture));
     return ok;
 }

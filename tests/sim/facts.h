@@ -21,7 +21,7 @@ enum { NONE = -1, APPS = 3, ZONES = 3, TAINTS = 2 };
     X(CLASSES, STORAGE_CLASS, 's')
 
 enum sim_kind {
-#define X(name, kind, letter) SIM_##name,
+#define X(name, kind, prefix) SIM_##name,
     SIM_KINDS(X)
 #undef X
         SIM_KIND_COUNT

@@ -161,8 +161,9 @@ static void set_answer(struct sim *sim, struct request *request)
         [FATE_HALF_LOST] = ANSWER_UNKNOWN, [FATE_LATE] = ANSWER_UNKNOWN,  [FATE_REFUSED] = ANSWER_REFUSED,
         [FATE_CONFLICT] = ANSWER_CONFLICT,
     };
-    static const struct str texts[] = { [FATE_REFUSED] = STR("forbidden: somebody does not want that"),
-                                        [FATE_CONFLICT] = STR("the object has been modified") };
+    static const struct str texts[] = {
+        [FATE_REFUSED] = STR("forbidden by the test"), [FATE_CONFLICT] = STR("the object has been modified")
+    };
     request->answer.kind = kinds[request->fate];
     if (request->fate >= FATE_REFUSED)
         request->answer.message = texts[request->fate];

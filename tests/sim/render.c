@@ -7,7 +7,7 @@
 #include "support/amounts.h"
 
 const enum api_kind sim_api_kinds[SIM_KIND_COUNT] = {
-#define X(name, kind, letter) [SIM_##name] = KIND_##kind,
+#define X(name, kind, prefix) [SIM_##name] = KIND_##kind,
     SIM_KINDS(X)
 #undef X
 };

@@ -33,7 +33,7 @@ static struct version *version_of(enum sim_kind kind, const struct stored *store
 
 /* ---- names ---- */
 const char sim_kind_prefixes[SIM_KIND_COUNT] = {
-#define X(name, kind, letter) [SIM_##name] = letter,
+#define X(name, kind, prefix) [SIM_##name] = prefix,
     SIM_KINDS(X)
 #undef X
 };

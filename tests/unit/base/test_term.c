@@ -12,7 +12,7 @@ struct table_case {
 };
 
 static const struct table_case table_cases[] = {
-    { "columns line up, and lines end with a letter",
+    { "columns line up, and lines have no trailing spaces",
       0,
       3,
       { "NAME", ">N", "NOTE", "a", "10", "", "bcdef", "7", "x y" },
@@ -53,7 +53,7 @@ static const struct table_case table_cases[] = {
       "  a-name-that-is-longer-than-most  1  one two three\n"
       "                                      four\n"
       "  b                                2  x\n" },
-    { "letters are counted, not bytes",
+    { "characters are counted, not bytes",
       24,
       2,
       { "A", "B", "µ", "µµµµµ µµµµµ µµµµµµ" },

@@ -30,7 +30,7 @@ struct filter_case {
     const char *want; /* "rows; rejections", or the error */
 };
 
-#define NOT_ASKED(node) \
+#define NOT_REQUESTED(node) \
     "extender \"http://x\" claims a filtered node \"" node "\" which is not found in the input node list"
 
 static const struct filter_case filter_cases[] = {
@@ -55,15 +55,15 @@ static const struct filter_case filter_cases[] = {
     { "refused twice", "{\"FailedNodes\":{\"a\":\"one\",\"a\":\"two\"}}", true, "; a:two" },
     { "refused and passed", "{\"NodeNames\":[\"a\"],\"FailedNodes\":{\"a\":\"hm\"}}", true, "a; a:hm" },
     { "refused without a word", "{\"FailedNodes\":{\"a\":\"\",\"b\":null}}", true, "; a: b:" },
-    { "refused, not asked", "{\"FailedNodes\":{\"c\":\"full\"}}", true, "; c:full" },
+    { "rejected, not requested", "{\"FailedNodes\":{\"c\":\"full\"}}", true, "; c:full" },
     { "refused, not there", "{\"FailedNodes\":{\"zzz\":\"full\"}}", true, "; " },
     { "something behind it", "{\"NodeNames\":[\"a\"]} trailing", true, "a; " },
     { "unknown fields", "{\"NodeNames\":[\"a\"],\"extra\":{\"deep\":[1]}}", true, "a; " },
-    { "passed, not asked", "{\"NodeNames\":[\"a\",\"c\"]}", true, NOT_ASKED("c") },
-    { "passed, not there", "{\"NodeNames\":[\"zzz\"]}", true, NOT_ASKED("zzz") },
+    { "passed, not requested", "{\"NodeNames\":[\"a\",\"c\"]}", true, NOT_REQUESTED("c") },
+    { "passed, unknown", "{\"NodeNames\":[\"zzz\"]}", true, NOT_REQUESTED("zzz") },
     { "an object that is not there", "{\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"zzz\"}}]}}", false,
-      NOT_ASKED("zzz") },
-    { "an object without a name", "{\"Nodes\":{\"items\":[{}]}}", false, NOT_ASKED("") },
+      NOT_REQUESTED("zzz") },
+    { "an object without a name", "{\"Nodes\":{\"items\":[{}]}}", false, NOT_REQUESTED("") },
     { "an error", "{\"Error\":\"out of order\",\"NodeNames\":[\"a\"]}", true, "out of order" },
     { "empty", "", true, "EOF" },
     { "not JSON", "oops", true, "invalid character 'o' looking for beginning of value" },

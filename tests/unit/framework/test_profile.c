@@ -55,7 +55,7 @@ static void test_default(void **state)
     }
     assert_int_equal(profile_find(&profile, "TaintToleration")->weight, 3);
     assert_int_equal(profile_find(&profile, "NodeResourcesFit")->weight, 1);
-    assert_null(profile_find(&profile, "Nobody"));
+    assert_null(profile_find(&profile, "Unknown"));
     assert_int_equal(profile.points[POINT_QUEUE_SORT].len, 1);
     profile_release(&profile);
     fixture_release(&f);

@@ -152,7 +152,7 @@ static void check(const char *name, struct fixture *f, struct status got, enum s
         fail_msg("%s: got %s \"" STR_FMT "\", want %s \"%s\"", name, status_code_name(got.code),
                  STR_ARG(text), status_code_name(code), message ? message : "");
     if (blames && (!got.plugin || strcmp(got.plugin->name, blames)))
-        fail_msg("%s: blames %s, want %s", name, got.plugin ? got.plugin->name : "nobody", blames);
+        fail_msg("%s: blames %s, want %s", name, got.plugin ? got.plugin->name : "no plugin", blames);
 }
 
 static void check_trace(const char *name, const char *want)
