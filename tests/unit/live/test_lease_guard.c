@@ -36,7 +36,7 @@ static bool answer(const void *user)
     return *(const bool *)user;
 }
 
-/* Moves the end of the lease by `ms`; the guard checks at half of it. */
+/* Sets the end of the lease to `ms` from now; the guard checks at half of that time. */
 static void move(struct lease_guard *guard, int64_t ms)
 {
     lease_guard_move(guard, boot_ns() + ms / 2 * MS, boot_ns() + ms * MS);

@@ -1,4 +1,4 @@
-/* Small plugins: SchedulingGates, PrioritySort, NodeUnschedulable, NodeName, NodePorts, declared features, binder. */
+/* Small plugins: SchedulingGates, PrioritySort, NodeUnschedulable, NodeName, NodePorts and others. */
 #include "support/fixture.h"
 
 extern const struct plugin plugin_scheduling_gates, plugin_priority_sort, plugin_node_unschedulable,
