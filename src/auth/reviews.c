@@ -306,7 +306,7 @@ static void on_done(void *user, struct http_response *response)
         rest_status(response, &answer->arena, &status);
         answer->sentence = rest_sentence(response, &status, &answer->arena);
         answer->sentence = arena_str(&answer->arena, answer->sentence);
-        answer->patience_ms = rest_patience_ms(response, &status);
+        answer->patience_ms = rest_retry_after_ms(response, &status);
     }
     answer->body = *response->body;
     *response->body = (struct strbuf){ 0 };

@@ -31,7 +31,7 @@ struct api_sample {
 
 struct api_options {
     struct loop *loop;                /* NULL: one of its own */
-    const struct kube_access *access; /* who and where; its texts live as long as the api */
+    const struct kube_access *access; /* the server and the credentials; its texts live as long as the api */
     double qps;                       /* negative: no limit; 0: client-go's default */
     int32_t burst;
     const char *user_agent; /* NULL: "berth/VERSION" */
@@ -72,7 +72,7 @@ void api_cancel(struct api *api, uint64_t id);
 /* Closes all connections: what is under way ends as lost. */
 void api_drop_connections(struct api *api);
 struct http_stats api_stats(const struct api *api);
-/* On whose thread callbacks come. */
+/* The loop on whose thread callbacks come. */
 struct loop *api_loop(const struct api *api);
 
 #endif

@@ -20,7 +20,7 @@
 
 enum {
     TOKEN_BYTES_MAX = 1 << 20,
-    EARLY_S = 10,          /* a credential program is asked this long before its answer ends */
+    EARLY_S = 10,          /* a credential program runs this long before its answer ends */
     EARLY_EVERY_MS = 5000, /* and no more often than this while the old answer is still good */
 };
 

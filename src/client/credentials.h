@@ -46,7 +46,7 @@ struct credentials_options {
 };
 
 /* Reads all files once. A credential program is not run before the first credentials_get(). `access` is copied
- * as a whole and its strings must live as long as this. */
+ * and its strings must live as long as this. */
 int credentials_new(const struct kube_access *access, const struct credentials_options *options,
                     struct credentials **ret, struct error *err);
 /* Stops a running program and answers what waits for it. Not from the loop's thread. */

@@ -558,7 +558,7 @@ static int choose_cluster(struct loader *loader, struct str name, const char *ma
                : complain(loader, entry, "server", "expected host:port or an http or https URL");
 }
 
-/* Nothing secret goes over a connection that anybody can read. */
+/* Nothing secret goes over a connection without TLS. */
 static void drop_credentials(struct kube_access *access)
 {
     struct kube_user all = access->user;

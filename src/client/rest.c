@@ -9,7 +9,7 @@
 #include "api/protobuf.h"
 #include "base/percent.h"
 
-enum { PATIENCE_MS_MAX = 3600 * 1000 };
+enum { RETRY_AFTER_MS_MAX = 3600 * 1000 };
 
 /* ---- paths ---- */
 static void put_part(struct strbuf *path, struct str text)
@@ -120,10 +120,10 @@ struct str rest_sentence(const struct http_response *response, const struct api_
     return arena_str(arena, str_from(response->error.text));
 }
 
-int64_t rest_patience_ms(const struct http_response *response, const struct api_status *status)
+int64_t rest_retry_after_ms(const struct http_response *response, const struct api_status *status)
 {
     int64_t ms = response->retry_after_ms;
     if (ms < 0)
         ms = (int64_t)status->details.retry_after_seconds * 1000;
-    return MAX(0, MIN(ms, PATIENCE_MS_MAX));
+    return MAX(0, MIN(ms, RETRY_AFTER_MS_MAX));
 }

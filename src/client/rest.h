@@ -6,7 +6,7 @@
 #include "api/object.h"
 #include "http/http.h"
 
-/* What client-go asks for when it speaks protobuf: an answer that is no object may come as JSON. */
+/* What client-go accepts when it speaks protobuf: an answer that is no object may come as JSON. */
 #define REST_ACCEPT "application/vnd.kubernetes.protobuf,application/json"
 #define REST_STRATEGIC_MERGE_PATCH "application/strategic-merge-patch+json"
 #define REST_MERGE_PATCH "application/merge-patch+json"
@@ -24,8 +24,8 @@ int rest_object(const struct http_response *response, struct arena *arena, struc
 /* One sentence about an answer that was not a yes. `status` is zeroed where none came. */
 struct str rest_sentence(const struct http_response *response, const struct api_status *status,
                          struct arena *arena);
-/* How much patience the server asks for; 0: none. Never more than an hour. */
-int64_t rest_patience_ms(const struct http_response *response, const struct api_status *status);
+/* How long the server wants to be left alone; 0: it does not say. Never more than an hour. */
+int64_t rest_retry_after_ms(const struct http_response *response, const struct api_status *status);
 
 /* A random name: a UUID of version 4. */
 void rest_uuid(struct strbuf *out);

@@ -335,8 +335,8 @@ static int make_core(struct daemon *daemon, struct error *err)
         return -EINVAL;
     daemon->recorder = recorder_new(
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
-    daemon->writer = writer_new(
-        &(struct writer_options){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder });
+    daemon->writer =
+        (struct writer){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder };
     daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
     int r = config_generation_extend(daemon->first, &extenders, err);
@@ -347,7 +347,7 @@ static int make_core(struct daemon *daemon, struct error *err)
                                 .registry = plugins_registry(),
                                 .api = daemon->api,
                                 .inbox = daemon->inbox,
-                                .writer = daemon->writer,
+                                .writer = &daemon->writer,
                                 .recorder = daemon->recorder,
                                 .extenders = http_extenders_table(daemon->first->extenders),
                                 .owner = daemon->first,
@@ -417,7 +417,6 @@ static void daemon_release(struct daemon *daemon)
     loop_free(daemon->serving);
     loop_free(daemon->io);
     pending_requests_free(daemon->pending);
-    writer_free(daemon->writer);
     recorder_free(daemon->recorder);
     if (daemon->inbox)
         inbox_free(daemon->inbox);

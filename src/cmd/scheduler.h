@@ -33,7 +33,7 @@ struct daemon {
     struct api *api;
     struct inbox *inbox;
     struct recorder *recorder;
-    struct writer *writer;
+    struct writer writer;
     struct journal *journal;          /* NULL: nothing is recorded */
     struct pending_requests *pending; /* to extenders */
     struct core *core;

@@ -1,4 +1,4 @@
-/* trip.c: see round_trip.h. */
+/* round_trip.c: see round_trip.h. */
 #include "extender/round_trip.h"
 
 #include <ctype.h>

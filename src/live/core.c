@@ -234,7 +234,7 @@ void core_free(struct core *core)
 {
     if (!core)
         return;
-    static struct core *volatile abandoned _unused_; /* else who looks for lost memory would find it */
+    static struct core *volatile abandoned _unused_; /* a sanitizer would report it as leaked */
     reflectors_stop(core->reflectors);
     end(core);
     if (core->engine.is_stuck) {

@@ -24,7 +24,7 @@ struct core_options {
     const struct registry *registry;
     struct api *api;
     struct inbox *inbox;
-    struct writer *writer;
+    const struct writer *writer;
     struct recorder *recorder;
     const struct extenders *extenders; /* NULL: none */
     void *owner;                       /* of the first configuration; see struct engine_setup */

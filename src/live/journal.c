@@ -125,7 +125,7 @@ static bool same_recording(const char *a, const char *b)
     return dash_a && dash_b && dash_a - a == dash_b - b && memcmp(a, b, (size_t)(dash_a - a)) == 0;
 }
 
-/* The oldest recording goes as a whole: without its beginning the rest is worth nothing. */
+/* All files of the oldest recording go: without its beginning the rest is worth nothing. */
 static void remove_oldest(struct journal *journal)
 {
     size_t len = 0;
@@ -146,8 +146,8 @@ static void remove_oldest(struct journal *journal)
     memmove(journal->old.items, journal->old.items + len, journal->old.len * sizeof(*journal->old.items));
 }
 
-/* Earlier recordings make room; the present one is kept whole, or ends. */
-static bool make_room(struct journal *journal, size_t bytes)
+/* Earlier recordings are removed; the present one is kept complete, or ends. */
+static bool make_space(struct journal *journal, size_t bytes)
 {
     while (journal->old.len && journal->total_bytes + bytes > journal->options.total_bytes)
         remove_oldest(journal);
@@ -209,7 +209,7 @@ static void name_recording(struct journal *journal)
     snprintf(journal->start + len, sizeof(journal->start) - len, ".%03dZ", (int)(journal->start_ms % 1000));
 }
 
-/* Somebody who was here within the same millisecond has the name. */
+/* A recording of the same millisecond has the name. */
 static bool is_named(const struct journal *journal)
 {
     vec_for(&journal->old, file)
@@ -243,7 +243,7 @@ static int write_block(struct journal *journal, const struct block *block, struc
     int r = 0;
     if (block->begins && journal->blocks)
         next_recording(journal);
-    if (!make_room(journal, bytes + JOURNAL_MAGIC_LEN))
+    if (!make_space(journal, bytes + JOURNAL_MAGIC_LEN))
         return error_set(err, -EFBIG, "it has reached the bound of %.1f MiB (--record-size)",
                          (double)journal->options.total_bytes / (1 << 20));
     if (journal->fd < 0 || journal->own.items[journal->own.len - 1].bytes > journal->options.file_bytes)

@@ -11,7 +11,7 @@
  *
  * Objects are recorded as the tables of api/ know them, which is what the engine sees of them. Values of environment
  * variables, commands and such are not in those tables, so they are in no recording; labels and annotations are, but
- * for what kubectl apply keeps in one of them, which is the whole object once more.
+ * for what kubectl apply keeps in one of them, which is the complete object once more.
  *
  * A recording is the life of one engine, from its start: files DIR/<start>-<number>.berth. Each begins with
  * JOURNAL_MAGIC; then come blocks: length of the payload (4 bytes, low first), number of the block in the recording
@@ -20,7 +20,7 @@
  * front of the entry of that call.
  *
  * All files of the folder together stay within a bound. Without its beginning a recording cannot be repeated, so the
- * oldest recording goes as a whole; and before the present one takes all of it, journal_wants_restart() asks for an
+ * oldest recording goes with all its files; and before the present one takes all of it, journal_wants_restart() asks for an
  * engine that begins anew, whose recording is the next one. So the newest hours are always there. */
 #ifndef LIVE_JOURNAL_H
 #define LIVE_JOURNAL_H

@@ -6,13 +6,13 @@
  *                    GET ◀────────────────────────────
  *                     ├─ 404 ──────────────────────▶ POST
  *                     ├─ another's, seen to change within its duration ──▶ not ours
- *                     ├─ nobody's, or ended, and we lead ──▶ not ours any more
- *                     └─ ours, nobody's, or ended ──▶ PUT
+ *                     ├─ held by none, or ended, and we lead ──▶ not ours any more
+ *                     └─ ours, held by none, or ended ──▶ PUT
  *
- * Every PUT carries the resource version of what was read, so that of two who try only one is answered with a
+ * Every PUT carries the resource version of what was read, so that of two candidates only one is answered with a
  * yes. Nothing but such a yes makes a leader; an answer that did not come makes none, and the Lease is read
  * again. The time of a renewal counts from before it was sent. A leader that was followed does not lead again, even
- * if who followed has gone: what that one wrote is not known here.
+ * if the follower has gone: what it wrote is not known here.
  *
  * One request is under way at a time. What follows its answer is in `then`: the next request of the attempt, or the end
  * of it, which says when the next attempt is due.
@@ -55,7 +55,7 @@ struct leader_lease {
     struct lease_host host;
     struct str collection_path, path, lock_name; /* lock_name: "namespace/name" */
     int64_t request_timeout_ms;
-    int32_t duration_s;    /* that the Lease tells others, which knows whole seconds only */
+    int32_t duration_s;    /* that the Lease tells others, in seconds */
     int64_t valid_span_ms; /* after a renewal was sent, see lease_valid() */
     int64_t guard_span_ms; /* likewise, until the guard looks: see lease_guard_writer() */
 

@@ -4,12 +4,12 @@
  *                        every 2 s to 4.4 s       every 2 s
  *
  * Speaks with the others as client-go does, through a coordination.k8s.io/v1 Lease and with the same times:
- * who holds it renews it; who sees it unchanged for its duration, by the own clock, takes it over. Fields
+ * the holder renews it; a candidate that sees it unchanged for its duration, by its own clock, takes it over. Fields
  * that others put there stay.
  *
  * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last
  * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
- * wait for lease_duration, in whole seconds, after they saw that renewal; what is between the two times is what a
+ * wait for lease_duration, rounded down to seconds, after they saw that renewal; what is between the two times is what a
  * write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing between. */
 #ifndef LIVE_LEASE_H
 #define LIVE_LEASE_H
@@ -67,7 +67,7 @@ void lease_release(struct leader_lease *lease);
 
 /* May a write leave at this moment? From any thread, without a lock. */
 bool lease_valid(const struct leader_lease *lease);
-/* The calling thread is the one that writes. Should it be stopped between the question above and the write, until
+/* The calling thread is the one that writes. Should it be stopped between that check and the write, until
  * others may lead, then the process ends before the write, with status 1 (lease_guard.h). `at_risk` says whether writes
  * are on their way, and may only do what a handler of signals may. The first call counts. */
 void lease_guard_writer(struct leader_lease *lease, bool (*at_risk)(const void *user), const void *user);

@@ -90,7 +90,7 @@ static void set_texts(struct recorder *recorder, struct series *series, const st
 }
 
 /* The one that was seen longest ago and is not about to be written. */
-static void make_room(struct recorder *recorder)
+static void forget_oldest(struct recorder *recorder)
 {
     list_for_each(&recorder->all, struct series, series, link)
         if (series->state == SERIES_IDLE) {
@@ -149,9 +149,9 @@ static int64_t take_refusal(struct recorder *recorder, struct series *series,
                  log_ref("event", series_namespace(series), series_name(series)), log_str("err", sentence));
         return -1;
     }
-    bool asks_for_patience = code == 429 || code >= 500;
-    if (asks_for_patience && rest_patience_ms(response, &status) > 0)
-        return rest_patience_ms(response, &status);
+    bool may_pass = code == 429 || code >= 500;
+    if (may_pass && rest_retry_after_ms(response, &status) > 0)
+        return rest_retry_after_ms(response, &status);
     recorder->stats.refused++;
     log_problem("Server rejected event (will not retry!)", series, sentence);
     return -1;
@@ -436,7 +436,7 @@ static void add(struct recorder *recorder, const struct occurrence *now, struct 
         return;
     }
     if (recorder->stats.series >= recorder->options.series_max)
-        make_room(recorder);
+        forget_oldest(recorder);
     /* Two events about one object may come within the same tick of the clock. */
     recorder->last_name_ns = MAX(now->wall_ns, recorder->last_name_ns + 1);
     struct series *series = series_new(now->event, key, now->wall_ns, recorder->last_name_ns);

@@ -61,12 +61,13 @@ void recorder_effect(struct recorder *recorder, const struct effect *effect);
 int64_t recorder_tick(struct recorder *recorder);
 
 struct recorder_stats {
-    uint64_t written;   /* requests that were answered with a yes */
-    uint64_t repeated;  /* events that were only counted */
-    uint64_t dropped;   /* because too many waited */
-    uint64_t refused;   /* by the server, or unfit to be sent */
-    uint64_t given_up;  /* tried for too long */
-    uint64_t forgotten; /* before their time, to make room: another of its kind is a new event */
+    uint64_t written;  /* requests that were answered with a yes */
+    uint64_t repeated; /* events that were only counted */
+    uint64_t dropped;  /* because too many waited */
+    uint64_t refused;  /* by the server, or unfit to be sent */
+    uint64_t given_up; /* tried for too long */
+    uint64_t
+        forgotten; /* before their time, because there were too many: another of its kind is a new event */
     size_t waiting, series;
     size_t in_flight; /* requests under way or waiting to be repeated */
     size_t bytes;     /* of all series, with the texts of those that wait */

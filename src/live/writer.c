@@ -1,6 +1,6 @@
 /* writer.c: one request per effect, one message per answer; see writer.h.
  *
- * What is common to all effects is in a table: the method, the path, and who writes the body. A request under way is a
+ * What is common to all effects is in a table: the method, the path, and the function that writes the body. A request under way is a
  * struct call, which belongs to the I/O thread once it was sent. */
 #include "live/writer.h"
 
@@ -14,12 +14,8 @@
 
 enum { TIMEOUT_MS = 10000, ANSWER_BYTES_MAX = 16 << 20 };
 
-struct writer {
-    struct writer_options options;
-};
-
 struct call {
-    struct writer *writer;
+    const struct writer *writer;
     enum effect_kind kind;
     uint64_t ticket;
     struct str namespace, name, uid; /* behind the struct */
@@ -265,16 +261,15 @@ static struct answer sort_response(const struct call *call, const struct http_re
     if (rest_status(response, texts, &status) || response->outcome == HTTP_ANSWERED)
         answer.kind = sort_code(response->status, &status);
     answer.message = rest_sentence(response, &status, texts);
-    answer.retry_after_ms = rest_patience_ms(response, &status);
+    answer.retry_after_ms = rest_retry_after_ms(response, &status);
     return answer;
 }
 
 static void post(struct call *call, struct inbox_message *message)
 {
-    struct writer *writer = call->writer;
     message->ticket = call->ticket;
     if (call->ticket)
-        inbox_post(writer->options.inbox, message);
+        inbox_post(call->writer->inbox, message);
     else
         inbox_message_free(message);
     free(call);
@@ -307,7 +302,7 @@ static void on_done(void *user, struct http_response *response)
 }
 
 /* ---- sending ---- */
-static struct call *call_new(struct writer *writer, const struct effect *effect)
+static struct call *call_new(const struct writer *writer, const struct effect *effect)
 {
     const struct str from[] = { effect->namespace, effect->name, effect->uid };
     struct call *call = xmalloc(sizeof(*call) + from[0].len + from[1].len + from[2].len);
@@ -334,7 +329,7 @@ static void answer_unsent(struct call *call, int code, const struct error *err)
     post(call, message);
 }
 
-static void send_request(struct writer *writer, const struct effect *effect)
+static void send_request(const struct writer *writer, const struct effect *effect)
 {
     static const struct http_callbacks callbacks = { .on_done = on_done };
     const struct shape *shape = &shapes[effect->kind];
@@ -354,36 +349,21 @@ static void send_request(struct writer *writer, const struct effect *effect)
         .accept = REST_ACCEPT,
         .body = strbuf_slice(&body),
         .fenced = shape->is_write,
-        .timeout_ms = writer->options.timeout_ms,
+        .timeout_ms = writer->timeout_ms ? writer->timeout_ms : TIMEOUT_MS,
         .body_bytes_max = ANSWER_BYTES_MAX,
         .callbacks = &callbacks,
         .user = call,
     };
     struct error err = { 0 };
-    int r = api_send(writer->options.api, &request, NULL, &err);
+    int r = api_send(writer->api, &request, NULL, &err);
     if (r < 0)
         answer_unsent(call, r, &err);
 }
 
-void writer_emit(void *host, const struct effect *effect)
+void writer_emit(const struct writer *writer, const struct effect *effect)
 {
-    struct writer *writer = host;
     if (effect->kind != EFFECT_EVENT)
         send_request(writer, effect);
-    else if (writer->options.recorder)
-        recorder_effect(writer->options.recorder, effect);
-}
-
-struct writer *writer_new(const struct writer_options *options)
-{
-    struct writer *writer = xcalloc(1, sizeof(*writer));
-    writer->options = *options;
-    if (!writer->options.timeout_ms)
-        writer->options.timeout_ms = TIMEOUT_MS;
-    return writer;
-}
-
-void writer_free(struct writer *writer)
-{
-    free(writer);
+    else if (writer->recorder)
+        recorder_effect(writer->recorder, effect);
 }

@@ -4,7 +4,7 @@
  *        ▲                                               │
  *        └──── inbox ◀── message(ticket, answer) ◀────────┘          events go to the recorder and have no answer
  *
- * One attempt per effect: the engine asks again itself. What the server says is sorted by what is true afterwards:
+ * One attempt per effect: the engine repeats it itself. What the server says is sorted by what is true afterwards:
  *
  *     2xx                                              DONE
  *     404 that names the object or its namespace       GONE
@@ -24,22 +24,16 @@
 #include "live/recorder.h"
 #include "sync/inbox.h"
 
-struct writer;
-
-/* All of them live longer than the writer; zero takes the default in brackets. */
-struct writer_options {
+/* All of them live longer than the writer, which stays where it is until api_free(): until then answers may come. */
+struct writer {
     struct api *api;
     struct inbox *inbox;
     struct recorder *recorder; /* NULL: events are dropped */
-    int64_t timeout_ms;        /* until an answer counts as lost [10000] */
+    int64_t timeout_ms;        /* until an answer counts as lost; 0: 10 s */
 };
 
-struct writer *writer_new(const struct writer_options *options);
-/* After api_free(): until then answers may come. NULL is fine. */
-void writer_free(struct writer *writer);
-
-/* An effect_emit. Copies all it needs. With a ticket there will be exactly one message, never before this returns on
+/* Copies all it needs. With a ticket there will be exactly one message, never before this returns on
  * the thread that takes messages. */
-void writer_emit(void *writer, const struct effect *effect);
+void writer_emit(const struct writer *writer, const struct effect *effect);
 
 #endif

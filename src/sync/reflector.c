@@ -2,11 +2,11 @@
  *
  * A reflector is always in exactly one of three situations: it has one request under way (delayed ones included), it
  * waits at the gate until the API server answers the probe, or all of them are stopping. Whatever on_done brings ends
- * in ask() or at the gate, which is why no kind is ever forgotten.
+ * in send_next() or at the gate, which is why no kind is ever forgotten.
  *
- *     on_done ──▶ failed without an answer ──▶ gate ──▶ (probe answered) ──▶ ask
- *             ──▶ refused ──▶ ask later, the same or a new list
- *             ──▶ page, end of a watch ──▶ ask for the next one at once
+ *     on_done ──▶ failed without an answer ──▶ gate ──▶ (probe answered) ──▶ send_next
+ *             ──▶ refused ──▶ send_next later, the same or a new list
+ *             ──▶ page, end of a watch ──▶ send_next at once
  *
  * All of it runs on the thread of the api's loop, what other threads call as well. */
 #include "sync/reflector.h"
@@ -39,7 +39,7 @@ enum watch_end { WATCH_GOES_ON, WATCH_RETRY, WATCH_RELIST };
 struct reflector {
     struct reflectors *all;
     const struct watched_kind *watched;
-    uint32_t version; /* which of the kind's versions is asked for */
+    uint32_t version; /* which of the kind's versions is requested */
     uint32_t page_len;
     enum phase phase;
     bool in_flight, at_gate, absent;
@@ -51,15 +51,15 @@ struct reflector {
     struct strbuf position;       /* the resource version that all that came adds up to */
     uint64_t position_number;     /* 0: it is no number */
     uint32_t failures;            /* in a row, without an event of a watch */
-    uint32_t refusals;  /* likewise, of what the server says and why it must be asked from the start */
-    uint32_t forbidden; /* likewise, of 401 and 403 where there were none before */
+    uint32_t refusals;            /* likewise, after which the kind is listed from the start */
+    uint32_t forbidden;           /* likewise, of 401 and 403 where there were none before */
     /* The watch under way. */
     struct watch_decoder watch;
     uint64_t watch_from;
     int64_t watch_ms;  /* how long it shall take */
     int64_t begun_ns;  /* 0: it has not */
     uint64_t received; /* events in it */
-    int32_t asked_patience_s;
+    int32_t retry_after_s;
     enum watch_end end;
     uint64_t told[SENTENCES_TOLD_MAX]; /* hashes of sentences about objects */
     size_t told_len;
@@ -181,14 +181,14 @@ static void begin_watch(struct reflector *r)
     r->watch_from = r->position_number;
     r->begun_ns = 0;
     r->received = 0;
-    r->asked_patience_s = 0;
+    r->retry_after_s = 0;
     r->end = WATCH_GOES_ON;
 }
 
 static const struct http_callbacks callbacks;
 
 /* The next request, by phase. */
-static void ask(struct reflector *r, int64_t delay_ms)
+static void send_next(struct reflector *r, int64_t delay_ms)
 {
     struct reflectors *all = r->all;
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
@@ -227,7 +227,7 @@ static void relist(struct reflector *r)
 {
     r->phase = PHASE_LIST;
     strbuf_clear(&r->continue_token);
-    ask(r, slow_ms(r));
+    send_next(r, slow_ms(r));
     r->refusals++;
 }
 
@@ -252,8 +252,8 @@ static void on_open(void *user)
             continue;
         r->at_gate = false;
         /* The first failure has been paid for by the probe. */
-        ask(r,
-            backoff_ms(&all->rng, r->failures - 1, all->options.backoff_ms_min, all->options.backoff_ms_max));
+        send_next(r, backoff_ms(&all->rng, r->failures - 1, all->options.backoff_ms_min,
+                                all->options.backoff_ms_max));
     }
 }
 
@@ -302,14 +302,14 @@ static void not_served(struct reflector *r, const struct http_response *response
     strbuf_clear(&r->continue_token);
     if (watched_path(r->watched, r->version + 1, &path)) {
         r->version++;
-        ask(r, 0);
+        send_next(r, 0);
         return;
     }
     r->version = 0;
     if (r->watched->required) {
         complain(r, response);
         r->refusals++;
-        ask(r, slow_ms(r));
+        send_next(r, slow_ms(r));
         return;
     }
     if (!r->absent) {
@@ -318,24 +318,24 @@ static void not_served(struct reflector *r, const struct http_response *response
     }
     r->absent = true;
     r->failures = r->refusals = 0;
-    ask(r, backoff_ms(&all->rng, 1, all->options.absent_ms, all->options.absent_ms));
+    send_next(r, backoff_ms(&all->rng, 1, all->options.absent_ms, all->options.absent_ms));
 }
 
-static int64_t asked_patience_ms(struct reflector *r, int64_t asked_ms)
+static int64_t retry_after_ms(struct reflector *r, int64_t wanted_ms)
 {
-    asked_ms = MIN(MAX(asked_ms, 0), r->all->options.patience_ms_max);
-    return MAX(asked_ms + (int64_t)rng_below(&r->all->rng, (uint64_t)asked_ms / 8 + 1), quick_ms(r));
+    wanted_ms = MIN(MAX(wanted_ms, 0), r->all->options.retry_after_ms_max);
+    return MAX(wanted_ms + (int64_t)rng_below(&r->all->rng, (uint64_t)wanted_ms / 8 + 1), quick_ms(r));
 }
 
 /* With other rights, the same may be allowed. Where it was allowed before, the server may just have started, and know
- * nobody's rights yet: that passes. */
+ * no user's rights yet: that passes. */
 static void forbidden(struct reflector *r, const struct http_response *response)
 {
     bool passes = r->was_listed && ++r->forbidden < FORBIDDEN_MAX;
     if (!passes || r->forbidden > FORBIDDEN_MAX / 4)
         complain(r, response);
     r->refusals += !passes;
-    ask(r, passes ? quick_ms(r) : slow_ms(r));
+    send_next(r, passes ? quick_ms(r) : slow_ms(r));
 }
 
 /* An answer that is not 2xx. */
@@ -348,12 +348,12 @@ static void refused(struct reflector *r, const struct http_response *response)
     } else if (status == 404 || status == 410) { /* 410: a token or a version has become too old */
         relist(r);
     } else if (status == 429) {
-        ask(r, asked_patience_ms(r, response->retry_after_ms));
+        send_next(r, retry_after_ms(r, response->retry_after_ms));
     } else if (status == 401 || status == 403) {
         forbidden(r, response);
     } else if (status >= 500) {
         complain(r, response);
-        ask(r, quick_ms(r));
+        send_next(r, quick_ms(r));
     } else { /* what is wrong with it will stay wrong */
         complain(r, response);
         r->refusals++;
@@ -394,7 +394,7 @@ static void end_list(struct reflector *r)
     r->was_listed = true;
     strbuf_clear(&r->continue_token);
     r->phase = PHASE_WATCH;
-    ask(r, 0);
+    send_next(r, 0);
 }
 
 static void page_done(struct reflector *r, struct http_response *response)
@@ -413,7 +413,7 @@ static void page_done(struct reflector *r, struct http_response *response)
     } else if (page.continue_token.len) {
         strbuf_clear(&r->continue_token);
         strbuf_str(&r->continue_token, page.continue_token);
-        ask(r, 0);
+        send_next(r, 0);
     } else {
         end_list(r);
     }
@@ -465,7 +465,7 @@ static void take_error(struct reflector *r, const struct api_status *status)
              log_str("why", status->message));
     r->end = status->code == 410 || ++r->refusals >= WATCH_REFUSALS_MAX ? WATCH_RELIST : WATCH_RETRY;
     if (status->code == 429)
-        r->asked_patience_s = status->details.retry_after_seconds;
+        r->retry_after_s = status->details.retry_after_seconds;
 }
 
 static void take_event(struct reflector *r, struct live_event *event, const struct error *err)
@@ -518,14 +518,14 @@ static void watch_done(struct reflector *r, const struct http_response *response
         r->failures = r->refusals = r->forbidden = 0;
     watch_decoder_release(&r->watch);
     if (r->end == WATCH_GOES_ON && rest_is_yes(response) && (lasted || r->received)) {
-        ask(r, 0);
+        send_next(r, 0);
         return;
     }
     if (r->end == WATCH_RELIST) {
         relist(r);
     } else if (r->end == WATCH_RETRY || rest_is_yes(response)) {
         r->failures++;
-        ask(r, asked_patience_ms(r, (int64_t)r->asked_patience_s * 1000));
+        send_next(r, retry_after_ms(r, (int64_t)r->retry_after_s * 1000));
     } else if (response->outcome == HTTP_ANSWERED) {
         refused(r, response);
     } else {
@@ -540,7 +540,7 @@ static void begin_afresh(struct reflector *r)
         watch_decoder_release(&r->watch);
     r->phase = PHASE_LIST;
     strbuf_clear(&r->continue_token);
-    ask(r, 0);
+    send_next(r, 0);
 }
 
 static void on_done(void *user, struct http_response *response)
@@ -569,8 +569,8 @@ static void fill_in(struct reflector_options *o)
         int64_t *value;
         int64_t fallback;
     } times[] = {
-        { &o->backoff_ms_min, 50 },    { &o->backoff_ms_max, 500 },   { &o->refused_ms_min, 250 },
-        { &o->refused_ms_max, 15000 }, { &o->patience_ms_max, 5000 }, { &o->absent_ms, 180 * 1000 },
+        { &o->backoff_ms_min, 50 },    { &o->backoff_ms_max, 500 },      { &o->refused_ms_min, 250 },
+        { &o->refused_ms_max, 15000 }, { &o->retry_after_ms_max, 5000 }, { &o->absent_ms, 180 * 1000 },
         { &o->watch_ms_min, 300000 },
     };
     for (size_t i = 0; i < ARRAY_SIZE(times); i++)
@@ -590,7 +590,7 @@ static void start(void *context)
 {
     struct reflectors *all = context;
     for (size_t i = 0; i < all->len; i++)
-        ask(&all->items[i], 0);
+        send_next(&all->items[i], 0);
 }
 
 struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,

@@ -16,7 +16,7 @@
  * uid). An event from before the beginning of its own watch comes from another history than ours: the kind is listed
  * again.
  *
- * When the API server is away, one probe for all kinds asks for it, twice a second or more often; with its first
+ * When the API server does not answer, one probe is sent for all kinds, twice a second or more often; with its first
  * answer, whatever it is, all kinds go on at once. A kind that fails by itself comes back by itself, within half a
  * second; one that is refused (401, 403) more and more slowly, unless it was allowed before and the server may just
  * have started.
@@ -35,15 +35,15 @@ struct reflectors;
 struct reflector_options {
     const struct watched_kind *kinds; /* NULL: all of watched.def */
     size_t kind_count;
-    uint64_t seed;           /* of the jitter; 0: another one every time */
-    int64_t backoff_ms_min;  /* after the first failure [50], doubled with each one */
-    int64_t backoff_ms_max;  /* [500] */
-    int64_t refused_ms_min;  /* likewise where the server says no [250] */
-    int64_t refused_ms_max;  /* [15000] */
-    int64_t patience_ms_max; /* of what 429 asks for [5000] */
-    int64_t absent_ms;       /* until a kind that is not served is asked for again [180000] */
-    int64_t watch_ms_min;    /* a watch takes this long, or up to twice as long [300000] */
-    size_t page_bytes_max;   /* of a page of a list [64 MiB] */
+    uint64_t seed;              /* of the jitter; 0: another one every time */
+    int64_t backoff_ms_min;     /* after the first failure [50], doubled with each one */
+    int64_t backoff_ms_max;     /* [500] */
+    int64_t refused_ms_min;     /* likewise where the server says no [250] */
+    int64_t refused_ms_max;     /* [15000] */
+    int64_t retry_after_ms_max; /* of the Retry-After of a 429 [5000] */
+    int64_t absent_ms;          /* until a kind that is not served is requested again [180000] */
+    int64_t watch_ms_min;       /* a watch takes this long, or up to twice as long [300000] */
+    size_t page_bytes_max;      /* of a page of a list [64 MiB] */
     /* Told why a request failed, on the I/O thread; refusals are told here instead of the log. `status` is 0 where
      * there was no answer. NULL is fine. */
     void (*on_failure)(void *user, const char *resource, int status, const char *why);

@@ -9,7 +9,7 @@ struct fixture {
     struct kube_access access;
     struct api *api;
     struct inbox *inbox;
-    struct writer *writer;
+    struct writer writer;
 };
 
 static bool may_write(void *user)
@@ -17,20 +17,19 @@ static bool may_write(void *user)
     return *(const bool *)user;
 }
 
-static void start(struct fixture *f, struct api_options options, struct writer_options with)
+static void start(struct fixture *f, struct api_options options, struct writer with)
 {
     scripted_start(&f->server);
     f->api = scripted_client(&f->server, &f->access, options);
     f->inbox = inbox_new();
     with.api = f->api;
     with.inbox = f->inbox;
-    f->writer = writer_new(&with);
+    f->writer = with;
 }
 
 static void stop(struct fixture *f)
 {
     api_free(f->api);
-    writer_free(f->writer);
     inbox_free(f->inbox);
     scripted_stop(&f->server);
 }
@@ -145,11 +144,11 @@ static const struct {
 static void test_requests(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
         struct effect effect = requests[i].effect;
         effect.ticket = i + 1;
-        writer_emit(f.writer, &effect);
+        writer_emit(&f.writer, &effect);
         const struct scripted_request *request = scripted_wait(&f.server, i + 1);
         print_message("%s\n", requests[i].name);
         assert_string_equal(request->method, requests[i].method);
@@ -168,10 +167,10 @@ static void test_requests(void **state _unused_)
 static void test_binding_body(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     char node[] = "n1";
     struct effect effect = { .kind = EFFECT_BIND, .ticket = 1, POD, .node = str_from(node) };
-    writer_emit(f.writer, &effect);
+    writer_emit(&f.writer, &effect);
     memset(node, 'x', 2); /* the writer has copied it */
     const struct scripted_request *request = scripted_wait(&f.server, 1);
     struct arena arena = { 0 };
@@ -261,13 +260,13 @@ static const struct {
 static void test_answers(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
         print_message("%s\n", answers[i].name);
         scripted_reply_bytes(&f.server, answers[i].status, answers[i].type, answers[i].more,
                              str_from(answers[i].body));
         /* Without a credential a 401 is not retried. */
-        writer_emit(f.writer, &(struct effect){ .kind = answers[i].kind, .ticket = 100 + i, POD });
+        writer_emit(&f.writer, &(struct effect){ .kind = answers[i].kind, .ticket = 100 + i, POD });
         struct inbox_message *message = take(&f);
         assert_int_equal(message->ticket, 100 + i);
         assert_string_equal(answer_kind_names[message->answer.kind], answer_kind_names[answers[i].want]);
@@ -281,7 +280,7 @@ static void test_answers(void **state _unused_)
 static void test_protobuf_status(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     /* As an API server writes it: message 3, reason 4, details 5 {name 1}, code 6. */
     struct strbuf body = { 0 };
     strbuf_add(&body, "k8s\0", 4);
@@ -299,7 +298,7 @@ static void test_protobuf_status(void **state _unused_)
     protobuf_end(&body, raw);
     scripted_reply_bytes(&f.server, 404, API_PROTOBUF, NULL, strbuf_slice(&body));
     strbuf_release(&body);
-    writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 1, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 1, POD });
     struct inbox_message *message = take(&f);
     assert_int_equal(message->answer.kind, ANSWER_GONE);
     assert_str(message->answer.message, "pods \"web\" not found");
@@ -327,10 +326,10 @@ static const struct {
 static void test_reads(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
         scripted_reply(&f.server, 200, API_JSON, reads[i].body);
-        writer_emit(f.writer, &(struct effect){ .kind = EFFECT_READ_POD, .ticket = 1, POD });
+        writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_READ_POD, .ticket = 1, POD });
         struct inbox_message *message = take(&f);
         assert_int_equal(message->answer.kind, reads[i].want);
         assert_str(message->answer.uid, reads[i].uid);
@@ -346,7 +345,7 @@ static void test_reads(void **state _unused_)
 static void test_versions(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     struct pv pv = { .meta = { .name = STR("pv1"), .resource_version = STR("43") } };
     struct strbuf body = { 0 };
     object_encode_protobuf(&(struct object){ KIND_PV, &pv, &pv.meta, STR("v1"), STR("PersistentVolume") },
@@ -357,7 +356,7 @@ static void test_versions(void **state _unused_)
         "{\"kind\":\"PersistentVolume\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"44\"}}");
     strbuf_release(&body);
     for (int i = 0; i < 2; i++) {
-        writer_emit(f.writer, &(struct effect){ .kind = EFFECT_PV_CLAIM, .ticket = 1, .name = STR("pv1") });
+        writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_PV_CLAIM, .ticket = 1, .name = STR("pv1") });
         struct inbox_message *message = take(&f);
         assert_int_equal(message->answer.kind, ANSWER_DONE);
         assert_str(message->answer.resource_version, i == 0 ? "43" : "44");
@@ -372,12 +371,12 @@ static void test_without_a_reply(void **state _unused_)
     static struct fixture f;
     static bool leads = true;
     start(&f, (struct api_options){ .may_write = may_write, .user = &leads },
-          (struct writer_options){ .timeout_ms = 300 });
+          (struct writer){ .timeout_ms = 300 });
     struct effect bind = { .kind = EFFECT_BIND, .ticket = 1, POD };
     static const int silent[] = { 0, -1 };
     for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
         scripted_reply(&f.server, silent[i], API_JSON, "");
-        writer_emit(f.writer, &bind);
+        writer_emit(&f.writer, &bind);
         struct inbox_message *message = take(&f);
         assert_int_equal(message->answer.kind, ANSWER_UNKNOWN);
         assert_true(message->answer.message.len > 0);
@@ -388,7 +387,7 @@ static void test_without_a_reply(void **state _unused_)
     size_t before = scripted_count(&f.server);
     leads = false;
     for (int kind = 0; kind < EFFECT_EVENT; kind++) {
-        writer_emit(f.writer, &(struct effect){ .kind = (enum effect_kind)kind, .ticket = 1, POD });
+        writer_emit(&f.writer, &(struct effect){ .kind = (enum effect_kind)kind, .ticket = 1, POD });
         struct inbox_message *message = take(&f);
         if (kind != EFFECT_READ_POD)
             assert_int_equal(message->answer.kind, ANSWER_UNSENT);
@@ -401,9 +400,9 @@ static void test_without_a_reply(void **state _unused_)
 static void test_no_server(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
     shutdown(f.server.listener, SHUT_RDWR);
-    writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 5, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 5, POD });
     struct inbox_message *message = take(&f);
     assert_int_equal(message->ticket, 5);
     assert_int_equal(message->answer.kind, ANSWER_UNSENT);
@@ -416,12 +415,12 @@ static void test_no_server(void **state _unused_)
 static void test_messages(void **state _unused_)
 {
     static struct fixture f;
-    start(&f, (struct api_options){ 0 }, (struct writer_options){ 0 });
-    writer_emit(f.writer, &(struct effect){ .kind = EFFECT_EVENT, .ticket = 1, POD });
-    writer_emit(f.writer, &(struct effect){ .kind = EFFECT_POD_STATUS, POD });
+    start(&f, (struct api_options){ 0 }, (struct writer){ 0 });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_EVENT, .ticket = 1, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_POD_STATUS, POD });
     scripted_wait(&f.server, 1);
     scripted_reply(&f.server, -1, API_JSON, "");
-    writer_emit(f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 2, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = 2, POD });
     scripted_wait(&f.server, 2);
     api_free(f.api);
     f.api = NULL;

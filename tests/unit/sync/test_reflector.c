@@ -433,7 +433,7 @@ static void test_lost_page_is_requested_again(void **state _unused_)
 
 static void test_retry_after(void **state _unused_)
 {
-    start(&pods, 1, (struct reflector_options){ .patience_ms_max = 1000 });
+    start(&pods, 1, (struct reflector_options){ .retry_after_ms_max = 1000 });
     static const char *const headers[] = { "Retry-After: 1\r\n", "Retry-After: 3600\r\n" };
     for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
         struct manual_request *x = take_request(&server, PODS);
@@ -452,7 +452,7 @@ static void test_retry_after(void **state _unused_)
 
 static void test_server_errors_pass(void **state _unused_)
 {
-    start(&pods, 1, (struct reflector_options){ .patience_ms_max = NEVER_MS });
+    start(&pods, 1, (struct reflector_options){ .retry_after_ms_max = NEVER_MS });
     int64_t begun_ns = monotonic_ns();
     for (int i = 0; i < 6; i++) /* the delay is capped */
         reply(take_request(&server, PODS), 503, "Retry-After: 600\r\n", STR("starting"));
