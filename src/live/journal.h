@@ -20,8 +20,8 @@
  * front of the entry of that call.
  *
  * All files of the folder together stay within a bound. Without its beginning a recording cannot be repeated, so the
- * oldest recording goes with all its files; and before the present one takes all of it, journal_wants_restart() asks for an
- * engine that begins anew, whose recording is the next one. So the newest hours are always there. */
+ * oldest recording goes with all its files; and before the present one takes all of it, journal_wants_restart() says
+ * that the engine should begin anew. Its recording is the next one, so the newest hours are always there. */
 #ifndef LIVE_JOURNAL_H
 #define LIVE_JOURNAL_H
 

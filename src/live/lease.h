@@ -9,8 +9,9 @@
  *
  * lease_valid() is stricter than being the leader. It is true only up to renew_deadline after the last
  * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
- * wait for lease_duration, rounded down to seconds, after they saw that renewal; what is between the two times is what a
- * write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing between. */
+ * wait for lease_duration, rounded down to seconds, after they saw that renewal; what is between the two times is
+ * what a write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing
+ * between. */
 #ifndef LIVE_LEASE_H
 #define LIVE_LEASE_H
 

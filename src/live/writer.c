@@ -1,7 +1,7 @@
 /* writer.c: one request per effect, one message per answer; see writer.h.
  *
- * What is common to all effects is in a table: the method, the path, and the function that writes the body. A request under way is a
- * struct call, which belongs to the I/O thread once it was sent. */
+ * What is common to all effects is in a table: the method, the path, and the function that writes the body. A request
+ * under way is a struct call, which belongs to the I/O thread once it was sent. */
 #include "live/writer.h"
 
 #include <stdlib.h>
