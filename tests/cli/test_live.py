@@ -115,9 +115,9 @@ class Live(cli.Case):
             "clientConnection": {"kubeconfig": self.kubeconfig}, **more}))
 
     def start(self, *flags, config=None):
-        self.log = self.path("log")
+        self.log_path = self.path("log")
         port = free_port()
-        with open(self.log, "wb") as log:
+        with open(self.log_path, "wb") as log:
             process = subprocess.Popen([cli.BERTH, "scheduler", "--config", config or self.config(),
                                         "--secure-port", str(port), "--bind-address=127.0.0.1",
                                         "--cert-dir", self.path("certificates"), "--v=2", *flags],
@@ -127,7 +127,7 @@ class Live(cli.Case):
         return process
 
     def log(self):
-        with open(self.log, encoding="utf-8", errors="replace") as log:
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def wait_for(self, what, words="", seconds=60):
