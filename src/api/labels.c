@@ -3,22 +3,12 @@
 
 #include <stdlib.h>
 
-#include "base/str.h"
+#include "codec/record.h"
 
 const struct str *str_map_get(const struct str_map *map, struct str key)
 {
-    size_t low = 0, high = map->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(map->items[middle].key, key);
-        if (order == 0)
-            return &map->items[middle].value;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    const struct pair *pair = record_map_find(map->items, map->len, sizeof(*pair), key);
+    return pair ? &pair->value : NULL;
 }
 
 static bool has_pair(const struct str_map *labels, const struct pair *wanted)

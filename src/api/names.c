@@ -1,4 +1,4 @@
-/* names.c: the grammar of label keys and values. */
+/* names.c: the grammar of label keys and values; see names.h. */
 #include "api/names.h"
 
 enum { NAME_LEN_MAX = 63, SUBDOMAIN_LEN_MAX = 253 };
@@ -99,4 +99,23 @@ bool name_is_extended_resource(struct str name)
         return false;
     /* "requests." and the prefix together must still be a subdomain. */
     return (size_t)str_find(name, '/') + strlen("requests.") <= SUBDOMAIN_LEN_MAX;
+}
+
+/* A colon behind the last slash is a tag or a digest; one before it is a registry's port. */
+struct str image_name_normalize(struct str name, struct arena *arena)
+{
+    if (str_rfind(name, ':') > str_rfind(name, '/'))
+        return name;
+    return arena_printf(arena, STR_FMT ":latest", STR_ARG(name));
+}
+
+struct str object_key(struct strbuf *buf, struct str namespace, struct str name)
+{
+    if (!namespace.len)
+        return name;
+    strbuf_clear(buf);
+    strbuf_str(buf, namespace);
+    strbuf_putc(buf, '/');
+    strbuf_str(buf, name);
+    return strbuf_slice(buf);
 }

@@ -65,66 +65,26 @@ void object_convert(const struct object *object, struct str api_version)
         convert_claim(object->ptr);
 }
 
-/* The object, by its kind. */
-static int decode_one(struct record_reader *reader, const struct path *path, yyjson_val *val,
-                      struct object *ret)
-{
-    if (ret->kind == KIND_UNKNOWN)
-        return 0;
-    const struct record_type *type = api_kinds[ret->kind].type;
-    void *ptr = arena_zalloc(reader->arena, type->size);
-    int r = record_read(reader, path, val, type, ptr);
-    if (r < 0)
-        return r;
-    ret->ptr = ptr;
-    ret->meta = ptr;
-    object_convert(ret, ret->api_version);
-    return 0;
-}
-
 /* apiVersion or kind. Absent: *ret is left as it is. */
-static int decode_name(struct record_reader *reader, const struct path *path, yyjson_val *val,
-                       const char *key, struct str *ret)
+static int decode_name(struct record_reader *reader, yyjson_val *val, const char *key, struct str *ret)
 {
     yyjson_val *found = yyjson_obj_get(val, key);
-    return found && !yyjson_is_null(found) ? record_read_str(reader, PATH_FIELD(path, key), found, ret) : 0;
+    return found && !yyjson_is_null(found) ? record_read_str(reader, PATH_FIELD(NULL, key), found, ret) : 0;
 }
 
 /* The kind by apiVersion and kind of the object itself. */
-static int decode_own_kind(struct record_reader *reader, const struct path *path, yyjson_val *val,
-                           struct object *ret)
+static int decode_own_kind(struct record_reader *reader, yyjson_val *val, struct object *ret)
 {
-    int r = decode_name(reader, path, val, "apiVersion", &ret->api_version);
+    int r = decode_name(reader, val, "apiVersion", &ret->api_version);
     if (r == 0)
-        r = decode_name(reader, path, val, "kind", &ret->kind_name);
+        r = decode_name(reader, val, "kind", &ret->kind_name);
     if (r < 0)
         return r;
     if (!ret->kind_name.len || !ret->api_version.len)
-        return record_complain(reader, path, val, "expected apiVersion and kind, got no %s",
+        return record_complain(reader, NULL, val, "expected apiVersion and kind, got no %s",
                                ret->kind_name.len ? "apiVersion" : "kind");
     ret->kind = object_kind_from(ret->api_version, ret->kind_name);
     return 0;
-}
-
-/* As an object of that kind, whatever its own apiVersion and kind are; KIND_UNKNOWN: by these. */
-static int decode_at(struct record_reader *reader, const struct path *path, yyjson_val *val,
-                     enum api_kind kind, struct object *ret)
-{
-    struct object object = { .kind = kind };
-    if (!yyjson_is_obj(val))
-        return record_expected(reader, path, val, "an object");
-    if (kind == KIND_UNKNOWN) {
-        int r = decode_own_kind(reader, path, val, &object);
-        if (r < 0)
-            return r;
-    } else {
-        object.api_version = api_kinds[kind].api_version;
-        object.kind_name = api_kinds[kind].kind;
-    }
-    int r = decode_one(reader, path, val, &object);
-    if (r == 0)
-        *ret = object;
-    return r;
 }
 
 struct record_reader object_reader(const struct doc *doc, struct arena *arena, struct error *err)
@@ -137,15 +97,28 @@ struct record_reader object_reader(const struct doc *doc, struct arena *arena, s
 int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
                   struct error *err)
 {
-    struct record_reader reader = object_reader(doc, arena, err);
-    return decode_at(&reader, NULL, val, KIND_UNKNOWN, ret);
+    return object_decode_as(doc, val, KIND_UNKNOWN, arena, ret, err);
 }
 
 int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                      struct object *ret, struct error *err)
 {
     struct record_reader reader = object_reader(doc, arena, err);
-    return decode_at(&reader, NULL, val, kind, ret);
+    struct object object = { kind, .api_version = api_kinds[kind].api_version,
+                             .kind_name = api_kinds[kind].kind };
+    if (!yyjson_is_obj(val))
+        return record_expected(&reader, NULL, val, "an object");
+    int r = kind == KIND_UNKNOWN ? decode_own_kind(&reader, val, &object) : 0;
+    if (r == 0 && object.kind != KIND_UNKNOWN) {
+        const struct record_type *type = api_kinds[object.kind].type;
+        object.ptr = object.meta = arena_zalloc(arena, type->size);
+        r = record_read(&reader, NULL, val, type, object.ptr);
+    }
+    if (r < 0)
+        return r;
+    object_convert(&object, object.api_version);
+    *ret = object;
+    return 0;
 }
 
 void object_encode_json(const struct object *object, const struct record_redactor *redactor,
@@ -157,50 +130,4 @@ void object_encode_json(const struct object *object, const struct record_redacto
     json_member_str(json, "kind", kind->kind);
     record_write_fields(&(struct record_writer){ json, redactor }, kind->type, object->ptr);
     json_end_object(json);
-}
-
-int object_walk_init(struct object_walk *walk, const struct doc *doc, struct error *err)
-{
-    /* Strings of this look stay where they are, so it needs no arena. */
-    struct record_reader reader = { .doc = doc, .err = err };
-    struct str kind = { 0 }, api_version = { 0 };
-    *walk = (struct object_walk){ .doc = doc };
-    if (!yyjson_is_obj(doc->root))
-        return record_expected(&reader, NULL, doc->root, "an object");
-    int r = decode_name(&reader, NULL, doc->root, "apiVersion", &api_version);
-    if (r == 0)
-        r = decode_name(&reader, NULL, doc->root, "kind", &kind);
-    if (r < 0)
-        return r;
-    yyjson_val *items = yyjson_obj_get(doc->root, "items");
-    if (!str_ends_with(kind, STR("List")) || !items)
-        return 0;
-    walk->items_kind = object_kind_from(api_version, str_slice(kind, 0, kind.len - strlen("List")));
-    if (walk->items_kind == KIND_UNKNOWN && !str_eq(kind, STR("List")))
-        return 0; /* a list of unknown objects is one unknown object */
-    walk->is_list = true;
-    if (walk->items_kind != KIND_UNKNOWN)
-        walk->api_version = api_version;
-    if (yyjson_is_null(items))
-        return 0;
-    if (!yyjson_is_arr(items))
-        return record_expected(&reader, PATH_FIELD(NULL, "items"), items, "a list");
-    yyjson_arr_iter_init(items, &walk->items);
-    return 0;
-}
-
-int object_walk_next(struct object_walk *walk, struct arena *arena, struct object *ret, struct error *err)
-{
-    struct record_reader reader = object_reader(walk->doc, arena, err);
-    yyjson_val *val = walk->is_list ? yyjson_arr_iter_next(&walk->items)
-                      : walk->next  ? NULL
-                                    : walk->doc->root;
-    if (!val)
-        return 0;
-    const struct path *item = PATH_INDEX(PATH_FIELD(NULL, "items"), walk->next++);
-    int r = decode_at(&reader, walk->is_list ? item : NULL, val, walk->items_kind, ret);
-    if (r < 0)
-        return r;
-    object_convert(ret, walk->api_version);
-    return 1;
 }

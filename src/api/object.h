@@ -27,7 +27,8 @@ struct record_reader object_reader(const struct doc *doc, struct arena *arena, s
  * as known where their fields are the same. */
 int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, struct object *ret,
                   struct error *err);
-/* The same for a value whose kind is known (items of a PodList); its own apiVersion and kind are ignored. */
+/* The same for a value whose kind is known (items of a PodList); its own apiVersion and kind are ignored. KIND_UNKNOWN:
+ * they count. */
 int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                      struct object *ret, struct error *err);
 
@@ -40,20 +41,5 @@ void object_convert(const struct object *object, struct str api_version);
 /* One JSON object with what the tables know. `redactor` may be NULL. */
 void object_encode_json(const struct object *object, const struct record_redactor *redactor,
                         struct json_writer *json);
-
-/* The objects of a document: the document itself, or the items of a List or PodList. */
-struct object_walk {
-    const struct doc *doc;
-    yyjson_arr_iter items;
-    enum api_kind items_kind; /* of a PodList and such, whose items have no kind */
-    struct str api_version;   /* of the same */
-    uint32_t next;
-    bool is_list;
-};
-
-/* Fails on a document that is no object. */
-int object_walk_init(struct object_walk *walk, const struct doc *doc, struct error *err);
-/* 1: an object; 0: no more; or a negative errno. */
-int object_walk_next(struct object_walk *walk, struct arena *arena, struct object *ret, struct error *err);
 
 #endif

@@ -7,20 +7,12 @@
  */
 #include "api/resource_list.h"
 
+#include "codec/record.h"
+
 struct quantity *resource_list_get(const struct resource_list *list, struct str name)
 {
-    size_t low = 0, high = list->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(list->items[middle].name, name);
-        if (order == 0)
-            return &list->items[middle].amount;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    struct resource *found = record_map_find(list->items, list->len, sizeof(*found), name);
+    return found ? &found->amount : NULL;
 }
 
 struct quantity resource_list_amount(const struct resource_list *list, struct str name)
@@ -64,7 +56,7 @@ static uint32_t join_shared(struct resource_list *list, const struct resource_li
     return fresh;
 }
 
-static uint32_t room_for(uint32_t len)
+static uint32_t capacity_for(uint32_t len)
 {
     uint32_t capacity = len ? 4 : 0;
     while (capacity < len)
@@ -74,9 +66,9 @@ static uint32_t room_for(uint32_t len)
 
 static void grow(struct resource_list *list, uint32_t len, struct arena *arena)
 {
-    if (room_for(len) <= room_for(list->len))
+    if (capacity_for(len) <= capacity_for(list->len))
         return;
-    struct resource *items = arena_alloc(arena, arena_bytes(room_for(len), sizeof(*items)));
+    struct resource *items = arena_alloc(arena, arena_bytes(capacity_for(len), sizeof(*items)));
     if (list->len)
         memcpy(items, list->items, list->len * sizeof(*items));
     list->items = items;

@@ -120,3 +120,17 @@ void strmap_release(struct strmap *map)
     free(map->slots);
     *map = (struct strmap){ 0 };
 }
+
+void *strmap_make(struct strmap *map, struct str key, size_t size)
+{
+    struct str *entry = strmap_get(map, key);
+    if (entry)
+        return entry;
+    entry = xcalloc(1, size + key.len + 1);
+    char *copy = (char *)entry + size;
+    if (key.len)
+        memcpy(copy, key.ptr, key.len);
+    *entry = (struct str){ copy, key.len };
+    strmap_put(map, *entry, entry);
+    return entry;
+}

@@ -17,9 +17,8 @@
 
 /* A metric and its label values, in the order of the label names. */
 struct cell {
+    struct str key; /* the values, each with a terminating zero */
     struct metric metric;
-    char *key; /* the values, each with a terminating zero */
-    size_t key_len;
     struct str values[METRIC_LABELS_MAX]; /* in `key` */
 };
 
@@ -89,19 +88,13 @@ struct metrics *metrics_new(const struct metric_info *infos, size_t len)
     return metrics;
 }
 
-static void cell_free(struct cell *cell)
-{
-    free(cell->metric.buckets);
-    free(cell->key);
-    free(cell);
-}
-
 static void family_clear(struct family *family)
 {
-    map_for(&family->by_key, slot)
-        cell_free(slot->value);
+    map_for(&family->by_key, slot) {
+        free(((struct cell *)slot->value)->metric.buckets);
+        free(slot->value);
+    }
     strmap_release(&family->by_key);
-    family->by_key = (struct strmap){ 0 };
 }
 
 void metrics_free(struct metrics *metrics)
@@ -137,15 +130,10 @@ void metrics_reset(struct metrics *metrics)
     pthread_mutex_unlock(&metrics->lock);
 }
 
-static struct cell *cell_new(const struct family *family, const struct strbuf *key)
+static void cell_init(struct family *family, struct cell *cell)
 {
-    struct cell *cell = xcalloc(1, sizeof(*cell));
     const struct metric_info *info = family->info;
-    cell->key = xmalloc(key->len + 1);
-    if (key->len)
-        memcpy(cell->key, key->text, key->len);
-    cell->key_len = key->len;
-    const char *at = cell->key;
+    const char *at = cell->key.ptr;
     for (size_t i = 0; i < family->labels_len; i++) {
         cell->values[i] = str_from(at);
         at += cell->values[i].len + 1;
@@ -155,7 +143,6 @@ static struct cell *cell_new(const struct family *family, const struct strbuf *k
         cell->metric.bounds_len = info->buckets_len;
         cell->metric.buckets = xcalloc(info->buckets_len + 1, sizeof(*cell->metric.buckets));
     }
-    return cell;
 }
 
 /* A scrape with one byte that is not UTF-8 is lost whole. */
@@ -196,11 +183,10 @@ struct metric *metric_get(struct metrics *metrics, size_t family_at, const struc
         add_clean(&key, allowed ? values[label] : STR("unexpected"));
         strbuf_add(&key, "", 1); /* ends a value here */
     }
-    struct cell *cell = strmap_get(&family->by_key, strbuf_slice(&key));
-    if (!cell) {
-        cell = cell_new(family, &key);
-        strmap_put(&family->by_key, (struct str){ cell->key, (uint32_t)cell->key_len }, cell);
-    }
+    size_t cells = family->by_key.len;
+    struct cell *cell = strmap_make(&family->by_key, strbuf_slice(&key), sizeof(*cell));
+    if (family->by_key.len > cells)
+        cell_init(family, cell);
     pthread_mutex_unlock(&metrics->lock);
     for (; unexpected && metrics->on_unexpected.call; unexpected--)
         metrics->on_unexpected.call(metrics->on_unexpected.context);
@@ -356,8 +342,7 @@ static void print_cell(struct strbuf *out, const struct family *family, const st
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *left = *(const struct cell *const *)a, *right = *(const struct cell *const *)b;
-    int order = memcmp(left->key, right->key, MIN(left->key_len, right->key_len));
-    return order ? order : (left->key_len > right->key_len) - (left->key_len < right->key_len);
+    return str_cmp(left->key, right->key);
 }
 
 static void print_family(struct strbuf *out, const struct family *family)

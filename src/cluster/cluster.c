@@ -453,21 +453,9 @@ struct topology *cluster_topology(struct cluster *cluster, sym key)
 }
 
 /* ---- named objects ---- */
-static struct str object_key(struct strbuf *buf, struct str namespace, struct str name)
-{
-    if (!namespace.len)
-        return name;
-    strbuf_clear(buf);
-    strbuf_str(buf, namespace);
-    strbuf_putc(buf, '/');
-    strbuf_str(buf, name);
-    return strbuf_slice(buf);
-}
-
 struct stored {
-    const void *object;
     struct str key;
-    char text[];
+    const void *object;
 };
 
 const struct strmap *cluster_store(const struct cluster *cluster, enum api_kind kind)
@@ -531,15 +519,7 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
     if (!store)
         return false;
     struct str key = object_key(&cluster->scratch, meta->namespace, meta->name);
-    struct stored *entry = strmap_get(store, key);
-    if (!entry) {
-        entry = xmalloc(sizeof(*entry) + key.len + 1);
-        entry->object = NULL;
-        memcpy(entry->text, key.ptr, key.len);
-        entry->text[key.len] = '\0';
-        entry->key = (struct str){ entry->text, key.len };
-        strmap_put(store, entry->key, entry);
-    }
+    struct stored *entry = strmap_make(store, key, sizeof(*entry));
     const void *before = entry->object;
     entry->object = object;
     if (kind == KIND_RESOURCE_CLAIM)
@@ -561,11 +541,16 @@ void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct s
     store_touched(cluster, kind);
 }
 
+const void *cluster_get_by_key(const struct strmap *store, struct str key)
+{
+    const struct stored *entry = strmap_get(store, key);
+    return entry ? entry->object : NULL;
+}
+
 const void *cluster_get(const struct strmap *store, struct str namespace, struct str name)
 {
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    const struct stored *entry = strmap_get(store, object_key(&key, namespace, name));
-    return entry ? entry->object : NULL;
+    return cluster_get_by_key(store, object_key(&key, namespace, name));
 }
 
 const void *cluster_find(const struct cluster *cluster, enum api_kind kind, struct str namespace,

@@ -218,6 +218,8 @@ const void *cluster_find(const struct cluster *cluster, enum api_kind kind, stru
                          struct str name);
 /* By name, or NULL. */
 const void *cluster_get(const struct strmap *store, struct str namespace, struct str name);
+/* By what object_key() gives. */
+const void *cluster_get_by_key(const struct strmap *store, struct str key);
 /* The object in a slot of a store, for iterating with map_for. */
 const void *stored_object(const struct map_slot *slot);
 

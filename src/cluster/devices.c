@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/fields.h"
+#include "api/names.h"
 
 /* A copy of a claim over the stored one. */
 struct assumption {
@@ -49,34 +50,12 @@ static struct devices *devices_make(struct cluster *cluster)
     return cluster->devices;
 }
 
-static void put_key(struct strbuf *out, struct str a, struct str b)
-{
-    strbuf_str(out, a);
-    strbuf_putc(out, '/');
-    strbuf_str(out, b);
-}
-
 /* ---- what is held ---- */
 static struct str use_key(struct strbuf *buf, struct str driver, struct str pool, struct str device)
 {
     strbuf_clear(buf);
-    put_key(buf, driver, pool);
-    strbuf_putc(buf, '/');
-    strbuf_str(buf, device);
+    strbuf_printf(buf, STR_FMT "/" STR_FMT "/" STR_FMT, STR_ARG(driver), STR_ARG(pool), STR_ARG(device));
     return strbuf_slice(buf);
-}
-
-static struct device_use *use_make(struct devices *devices, const struct device_result *result)
-{
-    struct str key = use_key(&devices->scratch, result->driver, result->pool, result->device);
-    struct device_use *use = strmap_get(&devices->uses, key);
-    if (use)
-        return use;
-    use = xcalloc(1, sizeof(*use) + key.len + 1);
-    memcpy(use->text, key.ptr, key.len);
-    use->key = (struct str){ use->text, key.len };
-    strmap_put(&devices->uses, use->key, use);
-    return use;
 }
 
 static void use_free(struct device_use *use)
@@ -106,7 +85,8 @@ static void count_result(struct devices *devices, const struct device_result *re
 {
     if (result->admin_access.value) /* looks on without taking anything */
         return;
-    struct device_use *use = use_make(devices, result);
+    struct str key = use_key(&devices->scratch, result->driver, result->pool, result->device);
+    struct device_use *use = strmap_make(&devices->uses, key, sizeof(*use));
     if (!result->share_id.ptr) {
         use->whole += (uint32_t)sign;
     } else {
@@ -143,8 +123,7 @@ static struct assumption *assumption_get(const struct devices *devices, struct s
     if (!devices || !devices->assumed.len)
         return NULL;
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    put_key(&key, namespace, name);
-    return strmap_get(&devices->assumed, strbuf_slice(&key));
+    return strmap_get(&devices->assumed, object_key(&key, namespace, name));
 }
 
 static void assumption_free(struct assumption *assumption)
@@ -161,8 +140,8 @@ static void assumption_fill(struct assumption *assumption, const struct resource
 {
     struct arena *arena = &assumption->arena;
     struct str version = stored ? stored->meta.resource_version : (struct str){ 0 };
-    assumption->key =
-        arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(claim->meta.namespace), STR_ARG(claim->meta.name));
+    _cleanup_(strbuf_release) struct strbuf key = { 0 };
+    assumption->key = arena_str(arena, object_key(&key, claim->meta.namespace, claim->meta.name));
     assumption->made_for_version = arena_str(arena, version);
     record_copy(api_kinds[KIND_RESOURCE_CLAIM].type, claim, arena, &assumption->claim);
     assumption->claim.meta.home = NULL;
@@ -301,12 +280,7 @@ static bool is_everywhere(const struct resource_slice *slice)
 
 static void add_node(struct slice_index *index, struct str name, uint32_t number)
 {
-    struct node_pools *pools = strmap_get(&index->nodes, name);
-    if (!pools) {
-        pools = xcalloc(1, sizeof(*pools));
-        pools->name = arena_str(&index->arena, name);
-        strmap_put(&index->nodes, pools->name, pools);
-    }
+    struct node_pools *pools = strmap_make(&index->nodes, name, sizeof(*pools));
     if (!pools->numbers.len || pools->numbers.items[pools->numbers.len - 1] != number)
         *vec_push(&pools->numbers) = number;
 }

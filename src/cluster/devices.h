@@ -17,12 +17,11 @@ struct devices;
 
 /* What claims hold of a device. */
 struct device_use {
+    struct str key;               /* "driver/pool/device" */
     uint32_t whole;               /* have it for themselves */
     uint32_t shares;              /* have a part of it */
     uint32_t measured;            /* of those, with amounts */
     VEC(struct resource) amounts; /* the sums */
-    struct str key;
-    char text[];
 };
 
 static inline bool device_is_allocated(const struct device_use *use)

@@ -2,22 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "cluster/model.h"
 
 struct pvc_use {
-    uint32_t pods;
     struct str key;
-    char text[];
+    uint32_t pods;
 };
-
-static struct str two_part_key(struct strbuf *buf, struct str namespace, struct str name)
-{
-    strbuf_clear(buf);
-    strbuf_str(buf, namespace);
-    strbuf_putc(buf, '/');
-    strbuf_str(buf, name);
-    return strbuf_slice(buf);
-}
 
 /* The key of the table of pods lives behind the pod_info. */
 struct pod_record {
@@ -29,7 +20,7 @@ struct pod_record {
 struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name)
 {
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    return strmap_get(&cluster->pods, two_part_key(&key, namespace, name));
+    return strmap_get(&cluster->pods, object_key(&key, namespace, name));
 }
 
 void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
@@ -43,9 +34,9 @@ void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
 
 struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
 {
-    struct str key = two_part_key(&cluster->scratch, api->meta.namespace, api->meta.name);
-    struct pod_record *record = xmalloc(sizeof(*record) + key.len + 1);
-    memcpy(record->text, key.ptr, key.len + 1);
+    struct str key = object_key(&cluster->scratch, api->meta.namespace, api->meta.name);
+    struct pod_record *record = xmalloc(sizeof(*record) + key.len);
+    memcpy(record->text, key.ptr, key.len);
     record->key = (struct str){ record->text, key.len };
     struct pod_info *pod = &record->info;
     *pod = (struct pod_info){
@@ -103,20 +94,11 @@ void pods_release(struct cluster *cluster)
 /* ---- claims in use ---- */
 static void count_claim(struct cluster *cluster, struct str namespace, struct str claim, int sign)
 {
-    struct str key = two_part_key(&cluster->scratch, namespace, claim);
-    struct pvc_use *use = strmap_get(&cluster->pvc_users, key);
-    if (!use) {
-        use = xmalloc(sizeof(*use) + key.len + 1);
-        memcpy(use->text, key.ptr, key.len + 1);
-        use->key = (struct str){ use->text, key.len };
-        use->pods = 0;
-        strmap_put(&cluster->pvc_users, use->key, use);
-    }
+    struct str key = object_key(&cluster->scratch, namespace, claim);
+    struct pvc_use *use = strmap_make(&cluster->pvc_users, key, sizeof(*use));
     use->pods += (uint32_t)sign;
-    if (!use->pods) {
-        strmap_remove(&cluster->pvc_users, use->key);
-        free(use);
-    }
+    if (!use->pods)
+        free(strmap_remove(&cluster->pvc_users, use->key));
 }
 
 static void count_claims(struct cluster *cluster, const struct pod *pod, int sign)
@@ -137,7 +119,7 @@ void pods_count_claims(struct cluster *cluster, uint32_t row, int sign)
 uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace, struct str claim)
 {
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    const struct pvc_use *use = strmap_get(&cluster->pvc_users, two_part_key(&key, namespace, claim));
+    const struct pvc_use *use = strmap_get(&cluster->pvc_users, object_key(&key, namespace, claim));
     return use ? use->pods : 0;
 }
 

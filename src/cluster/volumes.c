@@ -4,21 +4,22 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "api/names.h"
+#include "api/resource_list.h"
 
 /* A patch over a stored volume or claim. All strings are its own: the stored object may go any time. */
 struct assumption {
-    struct str key; /* of the patched object: "name" or "namespace/name" */
-    struct str namespace, name;
+    struct str key;              /* of the patched object in its store */
     struct str resource_version; /* that it was made for */
     struct object_ref claim;     /* of a volume */
     struct str node_name;        /* of a claim */
     struct arena arena;
 };
 
-/* An object in an index: sorted by group, then by name. */
+/* An object in an index: sorted by group, then by namespace and name. */
 struct indexed {
-    struct str group, namespace, name;
-    const void *object;
+    struct str group;
+    const struct meta *object; /* objects begin with their metadata */
 };
 
 struct index {
@@ -43,49 +44,43 @@ static int indexed_cmp(const void *x, const void *y)
     const struct indexed *a = x, *b = y;
     int order = str_cmp(a->group, b->group);
     if (!order)
-        order = str_cmp(a->namespace, b->namespace);
-    return order ? order : str_cmp(a->name, b->name);
+        order = str_cmp(a->object->namespace, b->object->namespace);
+    return order ? order : str_cmp(a->object->name, b->object->name);
 }
 
-static struct str pv_class_name(const struct pv *pv)
+/* The old annotation goes first. */
+static struct str class_name_of(const struct meta *meta, struct str class_name)
 {
-    const struct str *old = str_map_get(&pv->meta.annotations, STR(ANNOTATION_BETA_CLASS));
-    return old ? *old : pv->spec.storage_class_name;
+    const struct str *old = str_map_get(&meta->annotations, STR(ANNOTATION_BETA_CLASS));
+    return old ? *old : class_name;
 }
 
-typedef void (*describe_fn)(const void *object, struct indexed *ret);
+typedef struct str (*group_fn)(const void *object);
 
-static void describe_pv(const void *object, struct indexed *ret)
+static struct str group_of_pv(const void *object)
 {
     const struct pv *pv = object;
-    *ret = (struct indexed){ .group = pv_class_name(pv), .name = pv->meta.name, .object = pv };
+    return class_name_of(&pv->meta, pv->spec.storage_class_name);
 }
 
-static void describe_capacity(const void *object, struct indexed *ret)
+static struct str group_of_capacity(const void *object)
 {
-    const struct csi_storage_capacity *capacity = object;
-    *ret = (struct indexed){ .group = capacity->storage_class_name,
-                             .namespace = capacity->meta.namespace,
-                             .name = capacity->meta.name,
-                             .object = capacity };
+    return ((const struct csi_storage_capacity *)object)->storage_class_name;
 }
 
-static void describe_attachment(const void *object, struct indexed *ret)
+static struct str group_of_attachment(const void *object)
 {
-    const struct volume_attachment *attachment = object;
-    *ret = (struct indexed){ .group = attachment->node_name,
-                             .name = attachment->meta.name,
-                             .object = attachment };
+    return ((const struct volume_attachment *)object)->node_name;
 }
 
-static void index_build(struct index *index, const struct strmap *store, describe_fn describe)
+static void index_build(struct index *index, const struct strmap *store, group_fn group_of)
 {
     arena_reset(&index->arena);
     index->entries = arena_array(&index->arena, struct indexed, store->len);
     index->objects = arena_array(&index->arena, const void *, store->len);
     index->len = 0;
     map_for(store, slot)
-        describe(stored_object(slot), &index->entries[index->len++]);
+        index->entries[index->len++] = (struct indexed){ group_of(stored_object(slot)), stored_object(slot) };
     if (index->len)
         qsort(index->entries, index->len, sizeof(*index->entries), indexed_cmp);
     for (size_t i = 0; i < index->len; i++)
@@ -162,8 +157,7 @@ static void assumptions_prune(struct strmap *map, const struct strmap *store)
     VEC(struct assumption *) stale = { 0 };
     map_for(map, slot) {
         struct assumption *assumption = slot->value;
-        /* Both kinds of objects begin with their metadata. */
-        const struct meta *meta = cluster_get(store, assumption->namespace, assumption->name);
+        const struct meta *meta = cluster_get_by_key(store, assumption->key);
         if (!meta || !str_eq(meta->resource_version, assumption->resource_version))
             *vec_push(&stale) = assumption;
     }
@@ -183,17 +177,17 @@ struct volumes *volumes_get(struct cluster *cluster, unsigned wanted)
     struct volumes *volumes = cluster->volumes;
     const struct {
         const struct strmap *store;
-        describe_fn describe;
+        group_fn group_of;
     } sources[INDEX_COUNT] = {
-        [INDEX_PVS] = { &cluster->pvs, describe_pv },
-        [INDEX_CAPACITIES] = { &cluster->csi_capacities, describe_capacity },
-        [INDEX_ATTACHMENTS] = { &cluster->attachments, describe_attachment },
+        [INDEX_PVS] = { &cluster->pvs, group_of_pv },
+        [INDEX_CAPACITIES] = { &cluster->csi_capacities, group_of_capacity },
+        [INDEX_ATTACHMENTS] = { &cluster->attachments, group_of_attachment },
     };
     for (size_t i = 0; i < INDEX_COUNT; i++) {
         struct index *index = &volumes->indexes[i];
         if (!(wanted >> i & 1) || index->version == cluster->storage_version + 1)
             continue;
-        index_build(index, sources[i].store, sources[i].describe);
+        index_build(index, sources[i].store, sources[i].group_of);
         index->version = cluster->storage_version + 1;
     }
     if (volumes->pruned_version != cluster->storage_version) {
@@ -204,25 +198,13 @@ struct volumes *volumes_get(struct cluster *cluster, unsigned wanted)
     return volumes;
 }
 
-/* A volume's name needs no copy; this runs for every volume of a class. */
-static struct str key_of(struct strbuf *buf, struct str namespace, struct str name)
-{
-    if (!namespace.len)
-        return name;
-    strbuf_clear(buf);
-    strbuf_str(buf, namespace);
-    strbuf_putc(buf, '/');
-    strbuf_str(buf, name);
-    return strbuf_slice(buf);
-}
-
 /* The assumption about an object, unless the stored object is newer. */
 static const struct assumption *assumption_find(const struct strmap *map, const struct meta *meta)
 {
     if (!map->len)
         return NULL;
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    const struct assumption *found = strmap_get(map, key_of(&key, meta->namespace, meta->name));
+    const struct assumption *found = strmap_get(map, object_key(&key, meta->namespace, meta->name));
     return found && str_eq(found->resource_version, meta->resource_version) ? found : NULL;
 }
 
@@ -230,9 +212,7 @@ static struct assumption *assumption_put(struct strmap *map, const struct meta *
 {
     struct assumption *assumption = xcalloc(1, sizeof(*assumption));
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    assumption->key = arena_str(&assumption->arena, key_of(&key, meta->namespace, meta->name));
-    assumption->namespace = arena_str(&assumption->arena, meta->namespace);
-    assumption->name = arena_str(&assumption->arena, meta->name);
+    assumption->key = arena_str(&assumption->arena, object_key(&key, meta->namespace, meta->name));
     assumption->resource_version = arena_str(&assumption->arena, meta->resource_version);
     /* The key of an entry lives in its value: take the old one out whole. */
     assumption_free(strmap_remove(map, assumption->key));
@@ -244,7 +224,7 @@ static bool assumption_remove(struct strmap *map, struct str namespace, struct s
                               struct str resource_version)
 {
     _cleanup_(strbuf_release) struct strbuf buf = { 0 };
-    struct str key = key_of(&buf, namespace, name);
+    struct str key = object_key(&buf, namespace, name);
     const struct assumption *found = strmap_get(map, key);
     if (!found || !str_eq(found->resource_version, resource_version))
         return false;
@@ -316,8 +296,7 @@ void volumes_restore_pvc(struct cluster *cluster, struct str namespace, struct s
 /* ---- the objects themselves ---- */
 struct str pvc_class_name(const struct pvc *pvc)
 {
-    const struct str *old = str_map_get(&pvc->meta.annotations, STR(ANNOTATION_BETA_CLASS));
-    return old ? *old : pvc->spec.storage_class_name;
+    return class_name_of(&pvc->meta, pvc->spec.storage_class_name);
 }
 
 const struct storage_class *pvc_class(const struct cluster *cluster, const struct pvc *pvc)
@@ -345,14 +324,7 @@ bool claim_ref_matches(const struct object_ref *ref, const struct pvc *pvc)
 
 struct quantity storage_amount(const struct resource_list *list, bool *ret_given)
 {
-    for (uint32_t i = 0; i < list->len; i++) {
-        if (str_is(list->items[i].name, "storage")) {
-            if (ret_given)
-                *ret_given = true;
-            return list->items[i].amount;
-        }
-    }
     if (ret_given)
-        *ret_given = false;
-    return (struct quantity){ 0 };
+        *ret_given = resource_list_get(list, STR("storage"));
+    return resource_list_amount(list, STR("storage"));
 }

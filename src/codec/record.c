@@ -193,6 +193,23 @@ void record_put_key(struct strbuf *out, const struct record_type *type, const vo
     }
 }
 
+void *record_map_find(const void *entries, uint32_t len, size_t size, struct str key)
+{
+    size_t low = 0, high = len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct str *entry = (const void *)((const char *)entries + middle * size);
+        int order = str_cmp(*entry, key);
+        if (order == 0)
+            return (void *)entry;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
 /* ---- paths ---- */
 
 /* The next step of a path: .name, or [name]. */
@@ -257,16 +274,16 @@ static bool enter_item(struct spot *spot, struct str name)
     bool is_map = kind->ops == &record_map_ops && kind->item;
     if (kind->ops != &record_list_ops && kind->ops != &record_map_ops)
         return false;
-    size_t size = kind->item_size ? kind->item_size : spot->field->type->size;
-    int64_t number = 0;
-    if (!is_map && (!str_to_int64(name, &number) || number < 0 || number >= list->len))
+    size_t size = record_item_size(kind, spot->field);
+    int64_t number;
+    const char *item = NULL;
+    if (is_map)
+        item = record_map_find(list->items, list->len, size, name);
+    else if (str_to_int64(name, &number) && number >= 0 && number < list->len)
+        item = list->items + (size_t)number * size;
+    if (!item)
         return false;
-    while (is_map && number < list->len &&
-           !str_eq(*(const struct str *)(const void *)(list->items + (size_t)number * size), name))
-        number++;
-    if (number >= list->len)
-        return false;
-    spot->at = list->items + (size_t)number * size + kind->item_offset;
+    spot->at = item + kind->item_offset;
     spot->kind = kind->item ? kind->item : &record_ITEM_STR; /* KEYS are a list of texts */
     return true;
 }

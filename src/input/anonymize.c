@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "api/fields.h"
-#include "api/image_name.h"
+#include "api/names.h"
 
 /* ---- which texts are names that users chose, and which are Kubernetes' own ---- */
 

@@ -2,7 +2,7 @@
  *
  * An image counts by its size, times the share of nodes that have it: an image that only one node has would otherwise
  * draw every pod there. */
-#include "api/image_name.h"
+#include "api/names.h"
 #include "framework/rule.h"
 
 static const int64_t MB = 1024 * 1024;

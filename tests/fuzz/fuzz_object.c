@@ -4,6 +4,7 @@
 #include "api/fields.h"
 #include "api/pod_resources.h"
 #include "fuzz/documents.h"
+#include "fuzz/objects.h"
 
 static void check_struct(const struct record_type *type, const char *ptr);
 
@@ -78,29 +79,20 @@ static void check_pod(struct object *object, struct arena *arena)
     check_same(&fit, &again);
 }
 
+static void check_object(struct object *object, struct arena *arena)
+{
+    object_default(object, arena);
+    if (!object->ptr)
+        return;
+    check_struct(api_kinds[object->kind].type, object->ptr);
+    must(object->meta->uid.len && object->meta->resource_version.len);
+    if (object->kind == KIND_POD)
+        check_pod(object, arena);
+}
+
 static void visit(const struct doc *doc)
 {
-    struct arena arena = { 0 };
-    struct object_walk walk;
-    struct error err = { 0 };
-    int r = object_walk_init(&walk, doc, &err);
-    while (r >= 0) {
-        struct object object;
-        r = object_walk_next(&walk, &arena, &object, &err);
-        if (r <= 0)
-            break;
-        must((object.kind == KIND_UNKNOWN) == !object.ptr);
-        object_default(&object, &arena);
-        if (!object.ptr)
-            continue;
-        check_struct(api_kinds[object.kind].type, object.ptr);
-        must(object.meta->uid.len && object.meta->resource_version.len);
-        if (object.kind == KIND_POD)
-            check_pod(&object, &arena);
-    }
-    if (r < 0)
-        fuzz_must_explain(&err);
-    arena_release(&arena);
+    fuzz_each_object(doc, check_object);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

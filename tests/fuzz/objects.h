@@ -5,24 +5,54 @@
 #include "api/object.h"
 #include "fuzz/fuzz.h"
 
-static inline void fuzz_objects(const struct doc *doc)
+static inline struct str fuzz_text(yyjson_val *object, const char *key)
+{
+    yyjson_val *val = yyjson_obj_get(object, key);
+    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
+}
+
+static inline int fuzz_object(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
+                              void (*visit)(struct object *object, struct arena *arena), struct error *err)
+{
+    struct object object;
+    int r = object_decode_as(doc, val, kind, arena, &object, err);
+    if (r < 0)
+        return r;
+    must(object.kind < KIND_COUNT);
+    must((object.kind == KIND_UNKNOWN) == !object.ptr);
+    must(!object.ptr || object.meta);
+    if (visit)
+        visit(&object, arena);
+    return 0;
+}
+
+/* The document is an object or a list of them. `visit` may be NULL. */
+static inline void fuzz_each_object(const struct doc *doc,
+                                    void (*visit)(struct object *object, struct arena *arena))
 {
     struct arena arena = { 0 };
-    struct object_walk walk;
     struct error err = { 0 };
-    int r = object_walk_init(&walk, doc, &err);
-    while (r >= 0) {
-        struct object object;
-        r = object_walk_next(&walk, &arena, &object, &err);
-        if (r <= 0)
-            break;
-        must(object.kind < KIND_COUNT);
-        must((object.kind == KIND_UNKNOWN) == !object.ptr);
-        must(!object.ptr || object.meta);
+    struct str kind = fuzz_text(doc->root, "kind");
+    size_t i, max;
+    yyjson_val *items = yyjson_obj_get(doc->root, "items"), *item;
+    int r = 0;
+    if (yyjson_is_arr(items) && str_ends_with(kind, STR("List"))) {
+        enum api_kind of =
+            object_kind_from(fuzz_text(doc->root, "apiVersion"), str_slice(kind, 0, kind.len - 4));
+        yyjson_arr_foreach(items, i, max, item) {
+            r = r < 0 ? r : fuzz_object(doc, item, of, &arena, visit, &err);
+        }
+    } else {
+        r = fuzz_object(doc, doc->root, KIND_UNKNOWN, &arena, visit, &err);
     }
     if (r < 0)
         fuzz_must_explain(&err);
     arena_release(&arena);
+}
+
+static inline void fuzz_objects(const struct doc *doc)
+{
+    fuzz_each_object(doc, NULL);
 }
 
 #endif

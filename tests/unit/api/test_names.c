@@ -114,11 +114,43 @@ static void test_extended_resources(void **state)
             fail_msg("%s", cases[i].name);
 }
 
+/* A name without a tag means the tag "latest"; a registry's port is no tag. */
+static void test_image_names(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "nginx", "nginx:latest" },
+        { "nginx:1.27", "nginx:1.27" },
+        { "localhost:5000/nginx", "localhost:5000/nginx:latest" },
+        { "localhost:5000/nginx:1", "localhost:5000/nginx:1" },
+        { "docker.io/library/nginx", "docker.io/library/nginx:latest" },
+        { "nginx@sha256:abc", "nginx@sha256:abc" },
+        { "", ":latest" },
+        { "a/", "a/:latest" },
+        { ":", ":" },
+    };
+    struct arena arena = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_str(image_name_normalize(str_from(cases[i][0]), &arena), cases[i][1]);
+    arena_release(&arena);
+}
+
+static void test_object_keys(void **state)
+{
+    (void)state;
+    _cleanup_(strbuf_release) struct strbuf buf = { 0 };
+    assert_str(object_key(&buf, STR("default"), STR("web")), "default/web");
+    assert_str(object_key(&buf, (struct str){ 0 }, STR("node-1")), "node-1");
+    assert_str(object_key(&buf, STR("a"), STR("")), "a/");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_label_names),
         cmocka_unit_test(test_extended_resources),
+        cmocka_unit_test(test_image_names),
+        cmocka_unit_test(test_object_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,60 +283,6 @@ static void test_big_map(void **state)
     strbuf_release(&text);
 }
 
-static void test_walk(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *names, *problem;
-    } cases[] = {
-        { "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}}", "Pod/a ", NULL },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
-          "\"metadata\":"
-          "{\"name\":\"a\"}},{\"apiVersion\":\"v1\",\"kind\":\"Secret\"},{\"apiVersion\":\"v1\",\"kind\":"
-          "\"Node\","
-          "\"metadata\":{\"name\":\"b\"}}]}",
-          "Pod/a Secret/? Node/b ", NULL },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},{}]}",
-          "Pod/a Pod/ ", NULL },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}", "", NULL },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":null}", "", NULL },
-        { "{\"apiVersion\":\"x.io/v1\",\"kind\":\"ThingList\",\"items\":[{},{}]}", "ThingList/? ", NULL },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":{}}", "",
-          "items: expected a list, got an object" },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"PodList\",\"items\":[{\"metadata\":{\"name\":\"a\"}},{\"spec\":{"
-          "\"nodeName\":[]}}]}",
-          "Pod/a ", "items[1].spec.nodeName: expected a string, got a list" },
-        { "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"kind\":\"Pod\"}]}", "",
-          "items[0]: expected apiVersion and kind, got no apiVersion" },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct doc_stream stream;
-        struct doc doc;
-        struct error err;
-        struct arena arena = { 0 };
-        struct strbuf names = { 0 };
-        size_t len = strlen(cases[i].text);
-        char *copy = xcalloc(len + YYJSON_PADDING_SIZE, 1);
-        memcpy(copy, cases[i].text, len);
-        doc_stream_init(&stream, "test.json", copy, len);
-        assert_int_equal(doc_stream_next(&stream, &doc, &err), 1);
-        struct object_walk walk;
-        struct object object;
-        int r = object_walk_init(&walk, &doc, &err);
-        while (r >= 0 && (r = object_walk_next(&walk, &arena, &object, &err)) == 1)
-            strbuf_printf(&names, STR_FMT "/" STR_FMT " ", STR_ARG(object.kind_name),
-                          STR_ARG(object.meta ? object.meta->name : STR("?")));
-        assert_str(strbuf_slice(&names), cases[i].names);
-        assert_int_equal(r, cases[i].problem ? -EINVAL : 0);
-        if (cases[i].problem)
-            assert_true(str_ends_with(str_from(err.text), str_from(cases[i].problem)));
-        strbuf_release(&names);
-        doc_release(&doc);
-        doc_stream_release(&stream);
-        arena_release(&arena);
-    }
-}
-
 /* No table names a field or a tag twice. */
 static void check_table(const struct record_type *type, unsigned depth)
 {
@@ -368,8 +314,7 @@ int main(void)
         cmocka_unit_test(test_pod),      cmocka_unit_test(test_flattened),
         cmocka_unit_test(test_kinds),    cmocka_unit_test(test_old_budget),
         cmocka_unit_test(test_rejected), cmocka_unit_test(test_unusual_but_valid),
-        cmocka_unit_test(test_big_map),  cmocka_unit_test(test_walk),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_big_map),  cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,12 +110,37 @@ static void test_empty(void **state)
     strmap_release(&names);
 }
 
+/* An entry is made once, and owns a copy of its key. */
+static void test_make(void **state)
+{
+    (void)state;
+    struct entry {
+        struct str key;
+        int count;
+    };
+    struct strmap map = { 0 };
+    for (int i = 0; i < 6; i++) {
+        char key[] = { (char)('a' + i % 2), 'x' };
+        struct entry *entry = strmap_make(&map, (struct str){ key, (uint32_t)(i % 3) }, sizeof(*entry));
+        entry->count++;
+    }
+    assert_int_equal(map.len, 5); /* "", which comes twice, "a", "ax", "b", "bx" */
+    assert_int_equal(((struct entry *)strmap_get(&map, STR("")))->count, 2);
+    assert_int_equal(((struct entry *)strmap_get(&map, STR("bx")))->count, 1);
+    map_for(&map, slot) {
+        assert_str(((struct entry *)slot->value)->key, slot->name.ptr);
+        free(slot->value);
+    }
+    strmap_release(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idmap_against_model),
         cmocka_unit_test(test_strmap_against_model),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_make),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
