@@ -88,10 +88,6 @@ struct device_class {
     LIST(struct device_config) config;
     struct str extended_resource_name;
 };
-struct device_toleration {
-    struct str key, operator, value, effect;
-    struct opt_int64 toleration_seconds;
-};
 struct capacity_requirements {
     struct resource_list requests;
 };
@@ -103,7 +99,7 @@ struct device_subrequest {
     struct str allocation_mode;
     int64_t count;
     struct opt_bool admin_access;
-    LIST(struct device_toleration) tolerations;
+    LIST(struct toleration) tolerations;
     struct capacity_requirements *capacity;
 };
 struct device_request {
@@ -126,7 +122,7 @@ struct claim_consumer {
 struct device_result {
     struct str request, driver, pool, device;
     struct opt_bool admin_access;
-    LIST(struct device_toleration) tolerations;
+    LIST(struct toleration) tolerations;
     struct str_list binding_conditions, binding_failure_conditions;
     struct str share_id;
     struct resource_list consumed_capacity;
@@ -144,18 +140,13 @@ struct allocation_result {
     struct node_selector *node_selector;
     struct opt_time timestamp;
 };
-struct device_condition {
-    struct str type, status, reason, message;
-    int64_t observed_generation;
-    struct opt_time last_transition_time;
-};
 struct device_network {
     struct str interface_name, hardware_address;
     struct str_list ips;
 };
 struct device_status {
     struct str driver, pool, device, share_id;
-    LIST(struct device_condition) conditions;
+    LIST(struct pod_condition) conditions;
     struct str data; /* JSON */
     struct device_network *network;
 };

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "api/timestamp.h"
 #include "base/decimal.h"
+#include "base/timestamp.h"
 #include "base/utf8.h"
 #include "codec/record_ops.h"
 
@@ -14,10 +14,19 @@ static const int64_t SECONDS_MIN = -62167219200, SECONDS_MAX = 253402300799;
 
 /* ---- times ---- */
 
+bool opt_time_parse(struct str text, struct opt_time *ret)
+{
+    struct timestamp time;
+    if (!timestamp_parse(text, &time))
+        return false;
+    *ret = (struct opt_time){ true, time.seconds, time.nanos };
+    return true;
+}
+
 READ(time_read)
 {
     struct str text = { yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
-    if (!yyjson_is_str(val) || opt_time_parse(text, at) < 0)
+    if (!yyjson_is_str(val) || !opt_time_parse(text, at))
         return record_expected(reader, path, val, "a time such as 2006-01-02T15:04:05Z");
     return 0;
 }

@@ -156,13 +156,8 @@ void pod_requests(const struct pod *pod, struct pod_requests_options opts, struc
 {
     struct total total = { pod, opts, SIDE_REQUESTS, is_resize_infeasible(pod), arena };
     struct resource_list sum = { 0 };
-    if (!opts.skip_containers) {
-        add_containers(&total, &sum);
-        add_init_containers(&total, &sum);
-        if (opts.use_node_allocatable_claims)
-            list_for(&pod->status.node_allocatable_claims, claim)
-                resource_list_join(&sum, &claim->resources, RESOURCE_SUM, arena);
-    }
+    add_containers(&total, &sum);
+    add_init_containers(&total, &sum);
     if (!opts.skip_pod_level && pod_level_requests_set(pod))
         replace_by_pod_level(&total, &sum);
     if (!opts.exclude_overhead)

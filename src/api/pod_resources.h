@@ -14,9 +14,7 @@ struct pod_requests_options {
     bool use_status;           /* consider what the pod's status reports as allocated and enforced */
     bool use_status_pod_level; /* the same for pod-level resources; needs use_status */
     bool skip_pod_level;
-    bool skip_containers;
     bool exclude_overhead;
-    bool use_node_allocatable_claims;        /* add status.nodeAllocatableResourceClaimStatuses */
     const struct resource_list *non_missing; /* each container that lacks one of these gets it; may be NULL */
 };
 

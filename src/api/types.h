@@ -225,9 +225,6 @@ struct container_status {
 struct pod_claim_status {
     struct str name, resource_claim_name; /* resource_claim_name absent: none was needed */
 };
-struct node_allocatable_claim {
-    struct resource_list resources;
-};
 struct pod_status {
     struct str phase, nominated_node_name, resize;
     struct opt_time start_time;
@@ -237,7 +234,6 @@ struct pod_status {
     struct resource_list allocated_resources; /* pod-level */
     struct resource_requirements *resources;  /* pod-level */
     LIST(struct pod_claim_status) claim_statuses;
-    LIST(struct node_allocatable_claim) node_allocatable_claims; /* nodeAllocatableResourceClaimStatuses */
 };
 struct pod {
     struct meta meta;

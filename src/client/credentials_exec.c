@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/timestamp.h"
+#include "api/kinds.h"
 #include "codec/json_writer.h"
 #include "http/http.h"
 #include "net/file.h"
@@ -298,7 +298,7 @@ static const char *read_status(yyjson_val *root, struct str version, struct exec
     struct strbuf when = { 0 };
     bool valid = take_string(status, "expirationTimestamp", &when) == 0;
     if (valid && when.len)
-        valid = opt_time_parse(strbuf_slice(&when), &ret->expires) == 0;
+        valid = opt_time_parse(strbuf_slice(&when), &ret->expires);
     strbuf_release(&when);
     if (!valid)
         return "printed an expirationTimestamp that is no time";

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "api/timestamp.h"
+#include "api/kinds.h"
 #include "base/clock.h"
+#include "base/timestamp.h"
 #include "cmd/common.h"
-#include "codec/json_line.h"
+#include "codec/json_writer.h"
 #include "replay/replay.h"
 #include "whatif/explain_print.h"
 #include "whatif/simulate.h"
@@ -490,7 +491,7 @@ static bool parse_time(const char *text, struct opt_time *ret)
     strbuf_puts(&full, text[len] ? text + len : "Z");
     if (strchr(" t", full.text[DATE_LEN]))
         full.text[DATE_LEN] = 'T';
-    return opt_time_parse(strbuf_slice(&full), ret) == 0;
+    return opt_time_parse(strbuf_slice(&full), ret);
 }
 
 static int read_time(const char *option, const char *text, int64_t by_default, int64_t *ret,

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cmd/simulate_print.h"
-#include "codec/json_line.h"
+#include "codec/json_writer.h"
 
 /* Names are built in one buffer: there may be hundreds of thousands. */
 static void put_pod(struct json_writer *json, const char *key, const struct pod *pod, struct strbuf *scratch)

@@ -95,7 +95,7 @@ void doc_stream_init(struct doc_stream *stream, const char *path, char *text, si
     stream->yaml = !looks_like_json(stream, first);
     if (!stream->yaml || first == len)
         stream->at = first;
-    if (!stream->yaml && len <= DOC_BYTES_MAX)
+    if (len <= DOC_BYTES_MAX)
         note_line_ends(stream);
 }
 
@@ -242,22 +242,7 @@ void doc_release(struct doc *doc)
     *doc = (struct doc){ 0 };
 }
 
-/* The number of line ends before this place, and where the line begins; of a text that is as it was read. */
-static size_t count_lines(const struct doc_stream *stream, size_t offset, size_t *ret_begin)
-{
-    size_t count = 0, begin = mark_len(stream);
-    while (begin < offset) {
-        const char *newline = memchr(stream->text + begin, '\n', offset - begin);
-        if (!newline)
-            break;
-        begin = (size_t)(newline - stream->text) + 1;
-        count++;
-    }
-    *ret_begin = begin;
-    return count;
-}
-
-/* The same from the notes. */
+/* The number of line ends before this place, and where its line begins. */
 static size_t find_line(const struct doc_stream *stream, size_t offset, size_t *ret_begin)
 {
     size_t low = 0, high = stream->line_end_count;
@@ -276,7 +261,7 @@ void doc_stream_where(const struct doc_stream *stream, size_t offset, size_t *re
 {
     size_t begin;
     offset = MIN(offset, stream->len);
-    *ret_line = 1 + (stream->yaml ? count_lines : find_line)(stream, offset, &begin);
+    *ret_line = 1 + find_line(stream, offset, &begin);
     *ret_column = offset > begin ? offset - begin + 1 : 1;
 }
 

@@ -36,7 +36,7 @@ struct doc_stream {
     size_t len, at;
     bool yaml;
     void *parser; /* libyaml's, when yaml */
-    /* JSON: where the lines end, noted before parsing writes real newlines in place of escaped ones. */
+    /* Where the lines end, noted before the parser of JSON writes real newlines in place of escaped ones. */
     uint32_t *line_ends;
     size_t line_end_count;
 };

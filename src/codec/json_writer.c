@@ -71,6 +71,18 @@ void json_end_array(struct json_writer *json)
     end(json, ']');
 }
 
+void json_begin_line(struct json_writer *json)
+{
+    json_begin_object(json);
+    json->style = JSON_COMPACT;
+}
+
+void json_end_line(struct json_writer *json)
+{
+    json_end_object(json);
+    json->style = JSON_PRETTY;
+}
+
 void json_key(struct json_writer *json, struct str key)
 {
     assert(!json->has_key);

@@ -45,6 +45,9 @@ void json_uint(struct json_writer *json, uint64_t value);
 void json_double(struct json_writer *json, double value);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
+/* An object on one line inside JSON_PRETTY: a list of thousands of small objects is a line each. */
+void json_begin_line(struct json_writer *json);
+void json_end_line(struct json_writer *json);
 /* A text that is JSON already. */
 void json_raw(struct json_writer *json, struct str value);
 

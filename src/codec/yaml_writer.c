@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "codec/doc.h"
-#include "codec/json_writer.h"
+#include "codec/record_struct.h"
 #include "codec/yaml_scalar.h"
 
 struct writer {
@@ -77,16 +77,12 @@ static void emit_string(struct writer *writer, struct str text)
                         : YAML_DOUBLE_QUOTED_SCALAR_STYLE);
 }
 
-static void emit_number(struct writer *writer, yyjson_val *val)
+/* A number, true, false or null. */
+static void emit_plain(struct writer *writer, yyjson_val *val)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     struct json_writer json = json_writer(&text, JSON_COMPACT);
-    if (yyjson_is_real(val))
-        json_double(&json, yyjson_get_real(val));
-    else if (yyjson_is_uint(val))
-        json_uint(&json, yyjson_get_uint(val));
-    else
-        json_int(&json, yyjson_get_sint(val));
+    record_write_value(&json, val);
     emit_scalar(writer, strbuf_slice(&text), YAML_PLAIN_SCALAR_STYLE);
 }
 
@@ -95,8 +91,7 @@ static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth);
 static int compare_keys(const void *a, const void *b)
 {
     yyjson_val *left = *(yyjson_val *const *)a, *right = *(yyjson_val *const *)b;
-    return str_cmp((struct str){ yyjson_get_str(left), (uint32_t)yyjson_get_len(left) },
-                   (struct str){ yyjson_get_str(right), (uint32_t)yyjson_get_len(right) });
+    return str_cmp(record_text(left), record_text(right));
 }
 
 static void emit_object(struct writer *writer, yyjson_val *object, unsigned depth)
@@ -111,7 +106,7 @@ static void emit_object(struct writer *writer, yyjson_val *object, unsigned dept
     emit(writer, &event,
          yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
     vec_for(&keys, key) {
-        emit_string(writer, (struct str){ yyjson_get_str(*key), (uint32_t)yyjson_get_len(*key) });
+        emit_string(writer, record_text(*key));
         emit_value(writer, yyjson_obj_iter_get_val(*key), depth);
     }
     emit(writer, &event, yaml_mapping_end_event_initialize(&event));
@@ -136,13 +131,11 @@ static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth)
     else if (yyjson_is_arr(val) && depth < DOC_DEPTH_MAX)
         emit_list(writer, val, depth + 1);
     else if (yyjson_is_str(val))
-        emit_string(writer, (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) });
-    else if (yyjson_is_num(val))
-        emit_number(writer, val);
-    else if (yyjson_is_bool(val))
-        emit_scalar(writer, yyjson_get_bool(val) ? STR("true") : STR("false"), YAML_PLAIN_SCALAR_STYLE);
-    else
+        emit_string(writer, record_text(val));
+    else if (yyjson_is_ctn(val))
         emit_scalar(writer, STR("null"), YAML_PLAIN_SCALAR_STYLE);
+    else
+        emit_plain(writer, val);
 }
 
 void yaml_write(struct strbuf *out, struct str json)

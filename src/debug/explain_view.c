@@ -1,7 +1,7 @@
 /* explain_view.c: gathers what is known about a pod, and writes it as JSON; see explain_view.h. */
 #include <stdlib.h>
 
-#include "codec/json_line.h"
+#include "codec/json_writer.h"
 #include "debug/explain_facts.h"
 #include "debug/views.h"
 #include "engine/binding.h"

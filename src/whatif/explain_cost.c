@@ -4,7 +4,7 @@
  * own: going from node to node and from plugin to plugin, adding up, and reading that clock. */
 #include <stdlib.h>
 
-#include "codec/json_line.h"
+#include "codec/json_writer.h"
 #include "whatif/explain_print.h"
 
 static const char *const point_names[PROBE_POINT_COUNT] = {

@@ -1,5 +1,5 @@
 /* explain_json.c: an explanation as JSON: preFilter, nodes, best, message and preemption as docs/CLI.md names them. */
-#include "codec/json_line.h"
+#include "codec/json_writer.h"
 #include "whatif/explain_print.h"
 
 static void put_status(struct json_writer *json, struct status status)

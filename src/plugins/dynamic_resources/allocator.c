@@ -55,7 +55,7 @@ static void unmark(struct candidate *candidate, uint32_t claim)
 }
 
 /* ---- taints ---- */
-static bool tolerates(const struct device_toleration *toleration, const struct device_taint *taint)
+static bool tolerates(const struct toleration *toleration, const struct device_taint *taint)
 {
     if (toleration->effect.len && !str_eq(toleration->effect, taint->effect))
         return false;

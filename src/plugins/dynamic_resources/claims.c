@@ -81,7 +81,7 @@ static const struct device_status *status_of(const struct resource_claim *claim,
     return NULL;
 }
 
-static const struct device_condition *true_condition(const struct device_status *status, struct str type)
+static const struct pod_condition *true_condition(const struct device_status *status, struct str type)
 {
     list_for(&status->conditions, condition)
         if (str_eq(condition->type, type))
@@ -96,7 +96,7 @@ static struct status is_device_ready(const struct resource_claim *claim, const s
     if (!status)
         return STATUS_WAITING;
     list_for(&result->binding_failure_conditions, type) {
-        const struct device_condition *failed = true_condition(status, *type);
+        const struct pod_condition *failed = true_condition(status, *type);
         if (failed)
             return status_printf(
                 arena, STATUS_ERROR,

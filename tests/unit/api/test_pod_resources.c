@@ -72,11 +72,6 @@ static const struct total_case {
       { .skip_pod_level = true },
       "cpu=1000",
       "" },
-    { "containers skipped",
-      POD("{resources: {requests: {cpu: 3}}, containers: [{" REQUESTS("{cpu: 1, memory: 1}") "}]}"),
-      { .skip_containers = true },
-      "cpu=3000",
-      "" },
     { "missing requests filled in per container, explicit zeros kept",
       POD("{containers: [{" REQUESTS("{cpu: 1}") "}, {" REQUESTS("{cpu: 0, memory: 0}") "}, {name: c}]}"),
       { .non_missing = &nonzero_requests },
@@ -136,13 +131,6 @@ static const struct total_case {
       { .use_status = true },
       "cpu=1000",
       "" },
-    { "claims on node allocatable resources",
-      POD_STATUS("{containers: [{" REQUESTS("{cpu: 1}") "}]}",
-                 "{nodeAllocatableResourceClaimStatuses: [{resources: {cpu: 2}}, {resources: {cpu: 3, "
-                 "memory: 1}}]}"),
-      { .use_node_allocatable_claims = true },
-      "cpu=6000 memory=1000",
-      "" },
 };
 
 static void test_totals(void **state)
@@ -156,11 +144,9 @@ static void test_totals(void **state)
         pod_requests(pod, cases[i].opts, &decoded.arena, &list);
         if (!str_is(show(&list, &text), cases[i].requests))
             fail_msg("%s: requests: got \"%s\", want \"%s\"", cases[i].name, text.text, cases[i].requests);
-        if (!cases[i].opts.skip_containers) {
-            pod_limits(pod, cases[i].opts, &decoded.arena, &list);
-            if (!str_is(show(&list, &text), cases[i].limits))
-                fail_msg("%s: limits: got \"%s\", want \"%s\"", cases[i].name, text.text, cases[i].limits);
-        }
+        pod_limits(pod, cases[i].opts, &decoded.arena, &list);
+        if (!str_is(show(&list, &text), cases[i].limits))
+            fail_msg("%s: limits: got \"%s\", want \"%s\"", cases[i].name, text.text, cases[i].limits);
         decoded_release(&decoded);
     }
     strbuf_release(&text);
