@@ -68,10 +68,7 @@ static void grow(struct resource_list *list, uint32_t len, struct arena *arena)
 {
     if (capacity_for(len) <= capacity_for(list->len))
         return;
-    struct resource *items = arena_alloc(arena, arena_bytes(capacity_for(len), sizeof(*items)));
-    if (list->len)
-        memcpy(items, list->items, list->len * sizeof(*items));
-    list->items = items;
+    list->items = arena_copy(arena, struct resource, list->items, list->len, capacity_for(len));
 }
 
 void resource_list_join(struct resource_list *list, const struct resource_list *other,

@@ -1,11 +1,6 @@
 /* intern.c: entries in one array, found by name; number 0 is never given out. */
 #include "base/intern.h"
 
-static void *number_pointer(uint32_t number)
-{
-    return (void *)(uintptr_t)number;
-}
-
 sym intern_find(const struct intern *table, struct str text)
 {
     return (sym)(uintptr_t)strmap_get(&table->by_name, text);
@@ -32,12 +27,9 @@ sym intern_get(struct intern *table, struct str text)
         return known;
     }
     uint32_t number = new_number(table);
-    char *copy = xmalloc(text.len + 1);
-    if (text.len)
-        memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    table->entries.items[number] = (struct intern_entry){ .text = copy, .len = text.len, .refs = 1 };
-    strmap_put(&table->by_name, (struct str){ copy, text.len }, number_pointer(number));
+    struct str copy = str_dup(text);
+    table->entries.items[number] = (struct intern_entry){ (char *)copy.ptr, copy.len, .refs = 1 };
+    strmap_put(&table->by_name, copy, (void *)(uintptr_t)number);
     return number;
 }
 

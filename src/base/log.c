@@ -55,17 +55,15 @@ static void forget_modules(void)
 /* One "pattern=N". */
 static int add_module(struct str text, struct error *err)
 {
-    ptrdiff_t at = str_find(text, '=');
+    struct str number = text, pattern = str_cut(&number, '=');
     int64_t level;
-    if (at <= 0 || !str_to_int64(str_slice(text, (size_t)at + 1, text.len), &level) || level > INT32_MAX)
+    if (!pattern.len || !str_to_int64(number, &level) || level > INT32_MAX)
         return error_set(err, -EINVAL, "syntax error: expect comma-separated list of filename=N");
     if (level < 0)
         return error_set(err, -EINVAL, "negative value for vmodule level");
     if (level == 0)
         return 0;
-    char *pattern = xcalloc(1, (size_t)at + 1);
-    memcpy(pattern, text.ptr, (size_t)at);
-    *vec_push(&settings.modules) = (struct module_rule){ pattern, (int32_t)level };
+    *vec_push(&settings.modules) = (struct module_rule){ (char *)str_dup(pattern).ptr, (int32_t)level };
     settings.modules_highest = MAX(settings.modules_highest, (int32_t)level);
     return 0;
 }
@@ -78,9 +76,7 @@ int log_init(const struct log_options *options, struct error *err)
     forget_modules();
     int r = 0;
     for (struct str rest = str_from(options->vmodule); rest.len && r == 0;) {
-        ptrdiff_t comma = str_find(rest, ',');
-        struct str part = str_slice(rest, 0, comma < 0 ? rest.len : (size_t)comma);
-        rest = str_slice(rest, comma < 0 ? rest.len : (size_t)comma + 1, rest.len);
+        struct str part = str_cut(&rest, ',');
         if (part.len)
             r = add_module(part, err);
     }
@@ -137,12 +133,9 @@ static void put_text_string(struct strbuf *out, struct str text)
     }
     strbuf_puts(out, "<\n");
     while (text.len) {
-        ptrdiff_t end = str_find(text, '\n');
-        size_t len = end < 0 ? text.len : (size_t)end;
         strbuf_putc(out, '\t');
-        strbuf_add(out, text.ptr, len);
+        strbuf_str(out, str_cut(&text, '\n'));
         strbuf_putc(out, '\n');
-        text = str_slice(text, MIN(len + 1, text.len), text.len);
     }
     strbuf_puts(out, " >");
 }
@@ -306,8 +299,4 @@ void log_write(enum log_severity severity, int32_t level, const char *file, int 
     strbuf_putc(&out, '\n');
     write_line(stream_of(severity), strbuf_slice(&out));
     errno = saved;
-}
-
-void log_flush(void)
-{
 }

@@ -44,8 +44,6 @@ void log_set_verbosity(int32_t verbosity);
 bool log_enabled_in(int32_t verbosity, const char *file);
 void log_write(enum log_severity severity, int32_t verbosity, const char *file, int line,
                const struct error *err, const char *message, const struct log_value *values, size_t len);
-/* Nothing is held back between calls; for the end of the process. */
-void log_flush(void);
 
 extern int32_t log_highest_verbosity; /* of -v and vmodule: the quick check */
 

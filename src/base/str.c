@@ -60,6 +60,15 @@ struct str str_slice(struct str a, size_t from, size_t to)
     return (struct str){ a.ptr ? a.ptr + from : NULL, (uint32_t)(to - from) };
 }
 
+struct str str_dup(struct str a)
+{
+    char *copy = xmalloc((size_t)a.len + 1);
+    if (a.len)
+        memcpy(copy, a.ptr, a.len);
+    copy[a.len] = '\0';
+    return (struct str){ copy, a.len };
+}
+
 struct str str_trim(struct str a, const char *set)
 {
     size_t from = 0, to = a.len, len = strlen(set);
@@ -73,10 +82,9 @@ struct str str_trim(struct str a, const char *set)
 struct str str_cut(struct str *rest, char separator)
 {
     ptrdiff_t at = str_find(*rest, separator);
-    size_t end = at < 0 ? rest->len : (size_t)at;
-    struct str part = str_slice(*rest, 0, end);
-    *rest = str_slice(*rest, end + 1, rest->len);
-    return part;
+    struct str text = *rest;
+    *rest = at < 0 ? (struct str){ 0 } : str_slice(text, (size_t)at + 1, text.len);
+    return at < 0 ? text : str_slice(text, 0, (size_t)at);
 }
 
 size_t str_distance(struct str a, struct str b, bool fold)

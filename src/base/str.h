@@ -51,9 +51,12 @@ bool str_contains(struct str a, struct str part);
 /* The same but for small and capital letters of ASCII? */
 bool str_eq_fold(struct str a, struct str b);
 struct str str_slice(struct str a, size_t from, size_t to);
+/* A copy, terminated, which free() frees. */
+struct str str_dup(struct str a);
 /* Without the bytes of `set` at both ends. utf8_trim() takes off white space as Go does. */
 struct str str_trim(struct str a, const char *set);
-/* Takes off and returns what stands before the separator, which goes as well; all of it where there is none. */
+/* Takes off and returns what stands before the separator, which goes as well. Where there is none that is all, and *rest
+ * has no pointer any more. */
 struct str str_cut(struct str *rest, char separator);
 /* How many bytes must change, be added or dropped to make one of the other (Levenshtein); SIZE_MAX: they are too long
  * to be a slip of the pen. `fold`: small and capital letters are the same. */

@@ -89,27 +89,32 @@ size_t text_width(struct str text)
     return width;
 }
 
+/* The words at the beginning of *rest that fit, one at least; *rest is what is left. */
+static struct str take_line(struct str *rest, size_t width)
+{
+    struct str text = *rest;
+    uint32_t end = 0;
+    for (uint32_t at = 0; at < text.len; at++) {
+        bool ends = at + 1 == text.len || text.ptr[at + 1] == ' ';
+        if (!ends || text.ptr[at] == ' ')
+            continue;
+        if (end && text_width(str_slice(text, 0, at + 1)) > width)
+            break;
+        end = at + 1;
+    }
+    *rest = str_slice(text, end < text.len ? end + 1 : end, text.len);
+    return str_slice(text, 0, end);
+}
+
 void term_wrap(struct term *term, unsigned indent, struct str text)
 {
-    size_t room = MAX(term->width, indent + 20) - indent, used = 0;
-    for (uint32_t at = 0; at < text.len;) {
-        ptrdiff_t space = str_find(str_slice(text, at, text.len), ' ');
-        uint32_t len = space < 0 ? text.len - at : (uint32_t)space;
-        struct str word = str_slice(text, at, at + len);
-        size_t width = text_width(word);
-        if (used && used + 1 + width > room) {
-            strbuf_putc(term->out, '\n');
-            used = 0;
-        }
-        if (used)
-            strbuf_putc(term->out, ' ');
-        else
-            strbuf_printf(term->out, "%*s", (int)indent, "");
-        used += width + (used > 0);
-        add_safely(term->out, word);
-        at += len + 1;
-    }
-    strbuf_putc(term->out, '\n');
+    size_t width = MAX(term->width, indent + 20) - indent;
+    do {
+        struct str line = take_line(&text, width);
+        strbuf_printf(term->out, "%*s", line.len ? (int)indent : 0, "");
+        add_safely(term->out, line);
+        strbuf_putc(term->out, '\n');
+    } while (text.len);
 }
 
 void term_bar(struct term *term, double share, unsigned cells)
@@ -172,23 +177,6 @@ void grid_count(struct grid *grid, uint64_t number)
     grid_cell(grid, PAINT_NONE, "%s", grouped((int64_t)number));
 }
 
-/* The words at the beginning of *rest that fit, one at least; *rest is what is left. */
-static struct str take_line(struct str *rest, size_t width)
-{
-    struct str text = *rest;
-    uint32_t end = 0;
-    for (uint32_t at = 0; at < text.len; at++) {
-        bool ends = at + 1 == text.len || text.ptr[at + 1] == ' ';
-        if (!ends || text.ptr[at] == ' ')
-            continue;
-        if (end && text_width(str_slice(text, 0, at + 1)) > width)
-            break;
-        end = at + 1;
-    }
-    *rest = str_slice(text, end < text.len ? end + 1 : end, text.len);
-    return str_slice(text, 0, end);
-}
-
 static size_t longest_word(struct str text)
 {
     size_t longest = 0;
@@ -209,20 +197,20 @@ static size_t narrowest(const struct grid *grid, size_t column)
 }
 
 /* Takes what is too much from the widest columns, one after the other. */
-static void fold(const struct grid *grid, size_t room, size_t *widths)
+static void fold(const struct grid *grid, size_t width_max, size_t *widths)
 {
     size_t total = 2 * (size_t)(grid->columns - 1);
     uint64_t tried = 0;
     for (size_t c = 0; c < grid->columns; c++)
         total += widths[c];
-    for (size_t turn = 0; turn < grid->columns && total > room; turn++) {
+    for (size_t turn = 0; turn < grid->columns && total > width_max; turn++) {
         size_t widest = grid->columns;
         for (size_t c = 0; c < grid->columns; c++)
             if (!(tried >> c & 1) && (widest == grid->columns || widths[c] > widths[widest]))
                 widest = c;
         tried |= UINT64_C(1) << widest;
         size_t least = MIN(narrowest(grid, widest), widths[widest]);
-        size_t less = MIN(total - room, widths[widest] - least);
+        size_t less = MIN(total - width_max, widths[widest] - least);
         widths[widest] -= less;
         total -= less;
     }
@@ -255,9 +243,9 @@ static void print_row(const struct grid *grid, struct term *term, unsigned inden
         size_t gap = indent;
         more = false;
         for (size_t c = 0; c < grid->columns; c++) {
-            bool whole = text_width(rest[c]) <= widths[c];
-            struct str line = whole ? rest[c] : take_line(&rest[c], widths[c]);
-            rest[c] = whole ? (struct str){ 0 } : rest[c];
+            bool fits = text_width(rest[c]) <= widths[c];
+            struct str line = fits ? rest[c] : take_line(&rest[c], widths[c]);
+            rest[c] = fits ? (struct str){ 0 } : rest[c];
             print_cell(term, &cells[c], line, widths[c], &gap);
             more |= rest[c].len > 0;
         }

@@ -10,7 +10,7 @@
 static struct {
     struct monitor monitor;
     pthread_cond_t more;
-    struct worker_job *first, *last;
+    struct list jobs; /* that no thread has taken */
     uint32_t threads, waiting, queued;
     uint32_t open; /* jobs that are not done, without urgent ones */
 } pool;
@@ -28,26 +28,17 @@ static void lock_pool(void)
     monitor_lock(&pool.monitor);
 }
 
-static struct worker_job *take(void)
-{
-    struct worker_job *job = pool.first;
-    pool.first = job->next;
-    if (!pool.first)
-        pool.last = NULL;
-    pool.queued--;
-    return job;
-}
-
 static void *work(void *unused)
 {
     (void)unused;
     monitor_lock(&pool.monitor);
     for (;;) {
         pool.waiting++;
-        while (!pool.first)
+        while (list_empty(&pool.jobs))
             pthread_cond_wait(&pool.more, &pool.monitor.lock);
         pool.waiting--;
-        struct worker_job *job = take();
+        struct worker_job *job = list_take(&pool.jobs, struct worker_job, link);
+        pool.queued--;
         bool urgent = job->urgent;
         monitor_unlock(&pool.monitor);
         job->run(job);
@@ -74,17 +65,7 @@ static void start_thread(void)
 void workers_submit(struct worker_job *job)
 {
     lock_pool();
-    job->next = NULL;
-    if (job->urgent) {
-        job->next = pool.first;
-        pool.first = job;
-    } else if (pool.last) {
-        pool.last->next = job;
-    } else {
-        pool.first = job;
-    }
-    if (!job->next)
-        pool.last = job;
+    (job->urgent ? list_prepend : list_append)(&pool.jobs, &job->link);
     pool.queued++;
     pool.open += !job->urgent;
     if (pool.queued > pool.waiting && (job->urgent || pool.threads < WORKERS_MAX))

@@ -7,12 +7,12 @@
 #ifndef BASE_WORKERS_H
 #define BASE_WORKERS_H
 
-#include "base/common.h"
+#include "base/list.h"
 
 enum { WORKERS_MAX = 64 };
 
 struct worker_job {
-    struct worker_job *next;
+    struct list_link link;
     /* The scheduler's own: it goes before other jobs, and gets a thread beyond WORKERS_MAX where plugins block all
      * others. For a bounded number of jobs at a time. */
     bool urgent;

@@ -40,10 +40,7 @@ uint32_t resource_add(struct cluster *cluster, struct str name)
     col->lacking[number] = cluster->live_nodes;
     col->alloc[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
     col->used[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
-    char *copy = xmalloc(name.len + 1);
-    memcpy(copy, name.ptr, name.len);
-    copy[name.len] = '\0';
-    struct str kept = { copy, name.len };
+    struct str kept = str_dup(name);
     *vec_push(&cluster->resource_names) = kept;
     strmap_put(&cluster->resource_numbers, kept, (void *)(uintptr_t)(number + 1));
     return number;

@@ -73,11 +73,8 @@ static struct resource *use_amount(struct device_use *use, struct str name)
     vec_for(&use->amounts, amount)
         if (str_eq(amount->name, name))
             return amount;
-    char *copy = xmalloc((size_t)name.len + 1);
-    if (name.len)
-        memcpy(copy, name.ptr, name.len);
     struct resource *made = vec_push(&use->amounts);
-    *made = (struct resource){ .name = { copy, name.len } };
+    *made = (struct resource){ .name = str_dup(name) };
     return made;
 }
 

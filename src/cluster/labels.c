@@ -33,11 +33,8 @@ void label_set_release(struct label_set *set, struct intern *syms)
 
 static struct requirement *grow(struct selector *sel, struct arena *arena, uint32_t more)
 {
-    struct requirement *items = arena_array(arena, struct requirement, sel->len + more);
-    if (sel->len)
-        memcpy(items, sel->items, sel->len * sizeof(*items));
-    sel->items = items;
-    return items + sel->len;
+    sel->items = arena_copy(arena, struct requirement, sel->items, sel->len, sel->len + more);
+    return sel->items + sel->len;
 }
 
 void selector_add_pairs(struct selector *sel, struct intern *syms, struct arena *arena,

@@ -10,6 +10,17 @@ static uint64_t pair_key(sym key, sym value)
     return (uint64_t)key << 32 | value;
 }
 
+/* The list under a label, made at first use: an owner_vec or a term_vec. */
+static void *list_make(struct idmap *lists, uint64_t key, size_t size)
+{
+    void *list = idmap_get(lists, key);
+    if (!list) {
+        list = xcalloc(1, size);
+        idmap_put(lists, key, list);
+    }
+    return list;
+}
+
 /* ---- labels ---- */
 void match_index_add_owner(struct match_index *index, struct label_owner *owner)
 {
@@ -18,11 +29,7 @@ void match_index_add_owner(struct match_index *index, struct label_owner *owner)
     owner->pair_slots = xcalloc(owner->labels.len, sizeof(*owner->pair_slots));
     for (uint32_t i = 0; i < owner->labels.len; i++) {
         uint64_t key = pair_key(owner->labels.items[i].key, owner->labels.items[i].value);
-        owner_vec *list = idmap_get(&index->owners, key);
-        if (!list) {
-            list = xcalloc(1, sizeof(*list));
-            idmap_put(&index->owners, key, list);
-        }
+        owner_vec *list = list_make(&index->owners, key, sizeof(*list));
         owner->pair_slots[i] = (uint32_t)list->len;
         *vec_push(list) = owner;
     }
@@ -144,11 +151,7 @@ static void list_term(struct match_index *index, struct term_owner *owner, const
     }
     for (uint32_t i = 0; i < req->len; i++) {
         uint64_t key = pair_key(req->key, req->values[i]);
-        term_vec *list = idmap_get(&index->terms, key);
-        if (add && !list) {
-            list = xcalloc(1, sizeof(*list));
-            idmap_put(&index->terms, key, list);
-        }
+        term_vec *list = list_make(&index->terms, key, sizeof(*list));
         if (add) {
             *vec_push(list) = owner;
             continue;

@@ -97,7 +97,6 @@ static void end_after_events(struct loop_timer *timer)
         return;
     }
     log_error(NULL, "Leaderelection lost");
-    log_flush();
     _exit(EXIT_TROUBLE);
 }
 

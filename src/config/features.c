@@ -45,19 +45,18 @@ static const char *word(bool value)
 
 int feature_choose(struct feature_choices *choices, struct str setting, struct error *err)
 {
-    ptrdiff_t equals = str_find(setting, '=');
-    struct str name = utf8_trim(equals < 0 ? setting : str_slice(setting, 0, (size_t)equals));
+    struct str text = setting, name = utf8_trim(str_cut(&text, '='));
     bool value;
-    if (equals < 0)
+    if (!text.ptr)
         return error_set(err, -EINVAL, "missing bool value for " STR_FMT, STR_ARG(name));
-    struct str text = utf8_trim(str_slice(setting, (size_t)equals + 1, setting.len));
+    text = utf8_trim(text);
     if (!flag_read_bool(text, &value))
         return error_set(err, -EINVAL, "invalid value of " STR_FMT "=" STR_FMT ": expected true or false",
                          STR_ARG(name), STR_ARG(text));
     int feature = feature_find(name);
     if (feature < 0)
         return error_set(err, -EINVAL, "unrecognized feature gate: " STR_FMT, STR_ARG(name));
-    choices->asked[feature] = true;
+    choices->given[feature] = true;
     choices->value[feature] = value;
     return 0;
 }
@@ -66,8 +65,8 @@ int feature_choose(struct feature_choices *choices, struct str setting, struct e
 static void choose_all(const struct feature_choices *choices, enum feature all, enum feature_stage stage,
                        struct features *features)
 {
-    for (size_t i = 0; i < FEATURE_COUNT && choices->asked[all]; i++)
-        if (!choices->asked[i] && feature_infos[i].stage == stage && i != FEATURE_AllAlpha &&
+    for (size_t i = 0; i < FEATURE_COUNT && choices->given[all]; i++)
+        if (!choices->given[i] && feature_infos[i].stage == stage && i != FEATURE_AllAlpha &&
             i != FEATURE_AllBeta)
             features->enabled[i] = choices->value[all];
 }
@@ -85,7 +84,7 @@ static int check_choice(const struct feature_choices *choices, const struct feat
     if (info->here == FEATURE_FIXED)
         return error_set(err, -EINVAL, "cannot set feature gate %s to %s%s: berth does not support that",
                          info->name, word(value),
-                         choices->asked[i] ? "" : ", which AllAlpha or AllBeta asks for");
+                         choices->given[i] ? "" : ", which AllAlpha or AllBeta asks for");
     return 0;
 }
 
@@ -94,7 +93,7 @@ int features_resolve(const struct feature_choices *choices, struct features *ret
     struct features features;
     features_default(&features);
     for (size_t i = 0; i < FEATURE_COUNT; i++)
-        if (choices->asked[i])
+        if (choices->given[i])
             features.enabled[i] = choices->value[i];
     choose_all(choices, FEATURE_AllAlpha, FEATURE_ALPHA, &features);
     choose_all(choices, FEATURE_AllBeta, FEATURE_BETA, &features);

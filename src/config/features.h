@@ -38,7 +38,7 @@ int feature_find(struct str name);
 
 /* The requested gates; a zeroed one requests nothing. */
 struct feature_choices {
-    bool asked[FEATURE_COUNT], value[FEATURE_COUNT];
+    bool given[FEATURE_COUNT], value[FEATURE_COUNT];
 };
 
 /* Adds "Name=true" to the choices; the last word on a gate counts. */

@@ -37,14 +37,6 @@
         (list)->items[(list)->len - 1] = (value); \
     } while (0)
 
-/* What is before the separator; *rest is what is behind it, with a NULL pointer when there is none. */
-static struct str cut(struct str text, char separator, struct str *rest)
-{
-    ptrdiff_t at = str_find(text, separator);
-    *rest = at < 0 ? (struct str){ 0 } : str_slice(text, (size_t)at + 1, text.len);
-    return at < 0 ? text : str_slice(text, 0, (size_t)at);
-}
-
 /* ---- numbers ---- */
 
 bool flag_read_bool(struct str text, bool *ret)
@@ -234,8 +226,7 @@ READ(VMODULE)
 {
     struct str all = *(struct str *)ret, rest = text;
     while (rest.ptr) {
-        struct str item = cut(rest, ',', &rest), level;
-        struct str pattern = cut(item, '=', &level);
+        struct str item = str_cut(&rest, ','), level = item, pattern = str_cut(&level, '=');
         int32_t number;
         if (str_empty(item))
             continue;
@@ -320,7 +311,7 @@ READ(INT32S)
     struct flag_int32s list = again ? *(struct flag_int32s *)ret : (struct flag_int32s){ 0 };
     for (struct str rest = text.ptr ? text : STR(""); rest.ptr;) {
         int64_t value;
-        int r = int_between(cut(rest, ',', &rest), INT32_MIN, INT32_MAX, &value, why);
+        int r = int_between(str_cut(&rest, ','), INT32_MIN, INT32_MAX, &value, why);
         if (r < 0)
             return r;
         PUSH(arena, &list, (int32_t)value);
@@ -367,7 +358,7 @@ READ(PAIRS)
         return error_set(why, -EINVAL, "expected key=value");
     }
     for (uint32_t i = 0; i < fields.len; i++) {
-        struct str value, key = cut(fields.items[i], '=', &value);
+        struct str value = fields.items[i], key = str_cut(&value, '=');
         if (!value.ptr)
             return error_set(why, -EINVAL, "\"" STR_FMT "\" is not of the form key=value",
                              STR_ARG(fields.items[i]));
@@ -382,17 +373,16 @@ READ(CERT_KEYS)
 {
     struct flag_cert_keys list = again ? *(struct flag_cert_keys *)ret : (struct flag_cert_keys){ 0 };
     struct flag_cert_key item = { 0 };
-    struct str names, key, more;
-    struct str files = utf8_trim(cut(text, ':', &names));
-    item.cert_file = arena_str(arena, utf8_trim(cut(files, ',', &key)));
+    struct str names = text, key = utf8_trim(str_cut(&names, ':'));
+    item.cert_file = arena_str(arena, utf8_trim(str_cut(&key, ',')));
     if (!key.ptr || str_find(key, ',') >= 0)
         return error_set(why, -EINVAL,
                          "expected a certificate file and a key file with a comma between them");
     item.key_file = arena_str(arena, utf8_trim(key));
     if (names.ptr && str_empty(utf8_trim(names)))
         return error_set(why, -EINVAL, "there are no names behind the colon");
-    for (more = names; more.ptr;) {
-        struct str name = arena_str(arena, utf8_trim(cut(more, ',', &more)));
+    while (names.ptr) {
+        struct str name = arena_str(arena, utf8_trim(str_cut(&names, ',')));
         PUSH(arena, &item.names, name);
     }
     PUSH(arena, &list, item);
@@ -404,10 +394,10 @@ READ(GATES)
 {
     struct flag_gates list = again ? *(struct flag_gates *)ret : (struct flag_gates){ 0 };
     for (struct str rest = arena_str(arena, text); rest.ptr;) {
-        struct str item = cut(rest, ',', &rest), setting;
+        struct str item = str_cut(&rest, ','), setting = item;
         if (str_empty(item))
             continue;
-        struct str component = cut(item, ':', &setting);
+        struct str component = str_cut(&setting, ':');
         struct flag_gate gate = { utf8_trim(component), utf8_trim(setting) };
         if (!setting.ptr)
             gate = (struct flag_gate){ .setting = utf8_trim(item) };

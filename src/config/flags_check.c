@@ -51,16 +51,13 @@ static int read_minor(struct str text, int64_t *ret, struct error *err)
 static int check_version(struct check *check, const char *flag, const struct str_list *values, int64_t *ret)
 {
     for (uint32_t i = 0; i < values->len; i++) {
-        ptrdiff_t equals = str_find(values->items[i], '=');
-        struct str component =
-            equals < 0 ? STR("kube") : utf8_trim(str_slice(values->items[i], 0, (size_t)equals));
-        struct str text = utf8_trim(str_slice(values->items[i], (size_t)(equals + 1), values->items[i].len));
-        if (!str_is(component, "kube"))
+        struct str text = values->items[i], component = utf8_trim(str_cut(&text, '='));
+        if (text.ptr && !str_is(component, "kube"))
             return error_set(check->err, -EINVAL, "--%s: component not registered: " STR_FMT, flag,
                              STR_ARG(component));
         if (i)
             return error_set(check->err, -EINVAL, "--%s: the version of kube is given twice", flag);
-        int r = read_minor(text, ret, check->err);
+        int r = read_minor(utf8_trim(text.ptr ? text : values->items[i]), ret, check->err);
         if (r < 0) {
             error_prefix(check->err, "--%s", flag);
             return r;
@@ -109,7 +106,7 @@ static int check_gates(struct check *check)
             return r;
     }
     for (size_t i = 0; i < FEATURE_COUNT; i++)
-        if (choices.asked[i] &&
+        if (choices.given[i] &&
             (feature_infos[i].stage == FEATURE_GA || feature_infos[i].stage == FEATURE_DEPRECATED))
             warn(check, "feature gate %s=%s is %s; it will be removed in a future release",
                  feature_infos[i].name, choices.value[i] ? "true" : "false",
@@ -253,9 +250,8 @@ static int check_metrics(struct check *check)
                              STR_ARG(flags->disabled_metrics.items[i]));
     for (uint32_t i = 0; i < flags->allow_metric_labels.len; i++) {
         struct str key = flags->allow_metric_labels.items[i].key;
-        ptrdiff_t comma = str_find(key, ',');
-        if (comma < 0 || !is_metric_name(str_slice(key, 0, (size_t)comma), false) ||
-            !is_metric_name(str_slice(key, (size_t)comma + 1, key.len), true))
+        struct str label = key, metric = str_cut(&label, ',');
+        if (!is_metric_name(metric, false) || !is_metric_name(label, true))
             return error_set(check->err, -EINVAL,
                              "--allow-metric-labels: Invalid value: \"" STR_FMT
                              "\": must have keys with format `metricName,labelName`",

@@ -66,9 +66,9 @@ static void merge_multi_point(struct config_build *build, const struct plugin_se
                               struct plugin_set *ret)
 {
     bool all_disabled = is_disabled(custom, STR("*"));
-    size_t room = ARRAY_SIZE(default_plugins) + (size_t)custom->enabled.len;
+    size_t len_max = ARRAY_SIZE(default_plugins) + (size_t)custom->enabled.len;
     bool *replaced = arena_array(build->arena, bool, custom->enabled.len);
-    struct plugin_ref *merged = arena_array(build->arena, struct plugin_ref, room);
+    struct plugin_ref *merged = arena_array(build->arena, struct plugin_ref, len_max);
     uint32_t len = 0;
     for (size_t i = 0; i < ARRAY_SIZE(default_plugins) && !all_disabled; i++) {
         struct str name = str_from(default_plugins[i].name);
@@ -331,8 +331,8 @@ static int set_weights(struct expansion *expansion, size_t point, const char *wh
             expansion->marks[index] |= MARK_WEIGHED;
             weights[index] = ref->weight ? ref->weight : 1;
             /* A negative weight makes this wrap in the reference, which refuses it so. */
-            int64_t room = (int64_t)((uint64_t)INT64_MAX - (uint64_t)total);
-            if ((int64_t)weights[index] * SCORE_MAX > room)
+            int64_t left = (int64_t)((uint64_t)INT64_MAX - (uint64_t)total);
+            if ((int64_t)weights[index] * SCORE_MAX > left)
                 return refuse(expansion, ref->at, "%s plugins: total score of Score plugins could overflow",
                               what);
             total += (int64_t)weights[index] * SCORE_MAX;

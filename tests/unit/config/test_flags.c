@@ -363,7 +363,7 @@ static void an_unsupported_gate_may_have_its_default(void **state _unused_)
         struct feature_choices choices = { 0 };
         struct features features;
         struct error err;
-        choices.asked[i] = true;
+        choices.given[i] = true;
         choices.value[i] = info->by_default;
         assert_int_equal(features_resolve(&choices, &features, &err), 0);
         choices.value[i] = !info->by_default;
