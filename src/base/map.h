@@ -36,8 +36,8 @@ void *strmap_get(const struct strmap *map, struct str key);
 void *strmap_put(struct strmap *map, struct str key, void *value);
 void *strmap_remove(struct strmap *map, struct str key);
 void strmap_release(struct strmap *map);
-/* The entry of the key. A new one is `size` bytes, cleared but for the struct str that it begins with: a copy of the key,
- * which is in the same block. free() frees it, after strmap_remove(). */
+/* The entry of the key. A new one is `size` bytes, cleared but for the struct str that it begins with: a copy of the
+ * key, which is in the same block. free() frees it, after strmap_remove(). */
 void *strmap_make(struct strmap *map, struct str key, size_t size);
 
 #define map_for(map, slot) \

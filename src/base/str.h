@@ -55,8 +55,8 @@ struct str str_slice(struct str a, size_t from, size_t to);
 struct str str_dup(struct str a);
 /* Without the bytes of `set` at both ends. utf8_trim() takes off white space as Go does. */
 struct str str_trim(struct str a, const char *set);
-/* Takes off and returns what stands before the separator, which goes as well. Where there is none that is all, and *rest
- * has no pointer any more. */
+/* Takes off and returns what stands before the separator, which goes as well. Where there is none that is all, and
+ * *rest has no pointer any more. */
 struct str str_cut(struct str *rest, char separator);
 /* How many bytes must change, be added or dropped to make one of the other (Levenshtein); SIZE_MAX: they are too long
  * to be a slip of the pen. `fold`: small and capital letters are the same. */

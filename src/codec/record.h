@@ -171,7 +171,7 @@ bool record_equal(const struct record_type *type, const void *a, const void *b);
 /* Appends bytes that are equal for two records of the type if and only if record_equal(). */
 void record_put_key(struct strbuf *out, const struct record_type *type, const void *record);
 
-/* The entry of that key in a map: a sorted list of entries of so many bytes, which begin with their keys. NULL: none. */
+/* The entry of that key in a map, a sorted list of entries of so many bytes that begin with their keys. NULL: none. */
 void *record_map_find(const void *entries, uint32_t len, size_t size, struct str key);
 
 /* A value as a plugin sees it. */
