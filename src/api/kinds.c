@@ -151,32 +151,19 @@ READ_PROTOBUF(amount_read_protobuf)
                          shown.len ? shown.text : "");
 }
 
-/* Like printf's %lld, at a fraction of its price. */
-static size_t add_integer(char *to, int64_t value)
-{
-    char digits[24];
-    size_t len = 0, at = 0;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do
-        digits[len++] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0)
-        to[at++] = '-';
-    while (len)
-        to[at++] = digits[--len];
-    return at;
-}
-
 /* A message that has the quantity as text, which is read back as it was, `finer` and, if it can be, `binary`. */
 WRITE_PROTOBUF(amount_write_protobuf)
 {
     const struct quantity q = *(const struct quantity *)at;
-    char text[48];
+    char text[48], digits[DECIMAL_INTEGER_LEN_MAX];
     bool in_ki = q.binary && q.nano == 0 && q.units && q.units % 1024 == 0;
     if (q.nano == 0) {
-        size_t len = add_integer(text, in_ki ? q.units / 1024 : q.units);
-        const char *rest = q.finer ? (in_ki ? ".0Ki" : ".0") : in_ki ? "Ki" : "";
-        memcpy(text + len, rest, strlen(rest) + 1);
+        int64_t units = in_ki ? q.units / 1024 : q.units;
+        struct str number =
+            decimal_integer(units < 0, units < 0 ? -(uint64_t)units : (uint64_t)units, digits);
+        memcpy(text, number.ptr, number.len);
+        const char *suffix = q.finer ? (in_ki ? ".0Ki" : ".0") : in_ki ? "Ki" : "";
+        memcpy(text + number.len, suffix, strlen(suffix) + 1);
     } else if (q.units >= 0)
         snprintf(text, sizeof(text), "%lld.%09u", (long long)q.units, q.nano);
     else /* -0.25 is {-1, 750000000} */

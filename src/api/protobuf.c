@@ -174,7 +174,7 @@ static int open_list_meta(struct str bytes, struct object_list_protobuf *list, s
     return 0;
 }
 
-/* Checks the whole list, so that it is sound down to its items before any of them is used. */
+/* Checks all of the list, so that it is sound down to its items before any of them is used. */
 static int open_list(struct object_list_protobuf *list, struct error *err)
 {
     struct protobuf_reader reader = list->rest;

@@ -24,7 +24,7 @@ enum string_home { STRINGS_COPIED, STRINGS_BORROWED, STRINGS_IN_SOURCE };
 int object_decode_protobuf(struct str bytes, enum string_home home, struct arena *arena, struct object *ret,
                            struct error *err);
 
-/* Appends the object with its envelope. The result has what the tables know, so it is whole for the kinds that berth
+/* Appends the object with its envelope. The result has what the tables know, so it is complete for the kinds that berth
  * writes: Binding, Event, Lease. */
 void object_encode_protobuf(const struct object *object, struct strbuf *out);
 
@@ -45,7 +45,7 @@ struct object_list_protobuf {
     struct protobuf_reader rest;
 };
 
-/* Fails on bytes that are no list, or are not whole; then there are no items. */
+/* Fails on bytes that are no list, or are not complete; then there are no items. */
 int object_list_protobuf_init(struct object_list_protobuf *list, struct str bytes, struct error *err);
 /* 1: an object; 0: no more; or a negative errno for an item that cannot be decoded: the one after it is next. */
 int object_list_protobuf_next(struct object_list_protobuf *list, enum string_home home, struct arena *arena,

@@ -1,6 +1,6 @@
 /* types.h: the Kubernetes objects that a scheduler reads, as plain C structs.
  *
- * A decoded object lives whole in one arena: strings are slices, lists are arrays, absent things are zero.
+ * A decoded object lives in one arena: strings are slices, lists are arrays, absent things are zero.
  * Only fields that some part of berth reads are here. fields_*.def has a row for each, by which it is read, written,
  * copied and compared (codec/record.h). Adding a field is adding a member here and a row there.
  *

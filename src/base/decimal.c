@@ -92,3 +92,14 @@ struct str decimal_single(double value, char buf[static DECIMAL_LEN_MAX])
     len += scientific ? put_scientific(buf + len, &digits, 2) : put_plain(buf + len, &digits);
     return (struct str){ buf, (uint32_t)len };
 }
+
+struct str decimal_integer(bool is_negative, uint64_t magnitude, char buf[static DECIMAL_INTEGER_LEN_MAX])
+{
+    size_t at = DECIMAL_INTEGER_LEN_MAX;
+    do
+        buf[--at] = (char)('0' + magnitude % 10);
+    while (magnitude /= 10);
+    if (is_negative)
+        buf[--at] = '-';
+    return (struct str){ buf + at, (uint32_t)(DECIMAL_INTEGER_LEN_MAX - at) };
+}

@@ -16,6 +16,9 @@ enum decimal_form {
 
 /* "NaN", "+Inf" and "-Inf" where it is not finite. */
 struct str decimal_format(double value, enum decimal_form form, char buf[static DECIMAL_LEN_MAX]);
+/* An integer, faster than printf() does it. */
+enum { DECIMAL_INTEGER_LEN_MAX = 20 };
+struct str decimal_integer(bool is_negative, uint64_t magnitude, char buf[static DECIMAL_INTEGER_LEN_MAX]);
 /* As strconv.FormatFloat(value, 'g', -1, 32) writes it, but what is beyond float32 as YAML writes infinity: ".inf",
  * "-.inf". */
 struct str decimal_single(double value, char buf[static DECIMAL_LEN_MAX]);

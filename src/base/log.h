@@ -7,7 +7,7 @@
  *     I1115 09:45:24.123456       1 binder.c:42] "Successfully bound pod to node" pod="default/web" node="n1"
  *
  * A line that the verbosity hides costs one comparison: its values are not even computed. From any thread; a line is
- * written whole. */
+ * written with one call. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

@@ -1,7 +1,7 @@
 /* metrics.c: the registry and the text that Prometheus scrapes.
  *
  * A family keeps its metrics in a map by their label values, and shows them sorted. One lock guards all of
- * that; the values themselves are atomics without a lock, so a reader sees each number whole but not all
+ * that; the values themselves are atomics without a lock, so a reader sees each number complete, but not all
  * of the same moment. The count of a histogram is the sum of its buckets as they are read, so the lines of
  * one histogram always agree. */
 #include "base/metrics.h"
@@ -145,7 +145,7 @@ static void cell_init(struct family *family, struct cell *cell)
     }
 }
 
-/* A scrape with one byte that is not UTF-8 is lost whole. */
+/* Prometheus drops all of a scrape in which one byte is not UTF-8. */
 static void add_clean(struct strbuf *out, struct str text)
 {
     size_t len;

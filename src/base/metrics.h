@@ -11,7 +11,7 @@
  *
  * Families are a table that outlives the registry. A metric is one of its family's combinations of label
  * values; it lives as long as the registry, and any thread may write it while another one reads. A family
- * without labels has its one metric from the start, and shows it; one with labels shows what was asked for.
+ * without labels has its one metric from the start, and shows it; one with labels shows those that metric_get() made.
  */
 #ifndef BASE_METRICS_H
 #define BASE_METRICS_H
@@ -143,7 +143,7 @@ void buckets_exponential(double start, double factor, size_t count, double *ret)
 void metrics_disable(struct metrics *metrics, struct str name);
 void metrics_show_hidden(struct metrics *metrics);
 /* Of this label of this family, only these values (with commas between) are told apart; any other becomes
- * "unexpected". Counts for metrics that are asked for later; `unexpected` is called for each. */
+ * "unexpected". Applies to metrics that metric_get() makes later; `unexpected` is called for each. */
 void metrics_allow(struct metrics *metrics, struct str family, struct str label, struct str values);
 void metrics_on_unexpected(struct metrics *metrics, void (*call)(void *context), void *context);
 /* Runs before each writing, for gauges that are computed on demand. */

@@ -72,7 +72,7 @@ static inline int hex_digit(int c)
     return c >= '0' && c <= '9' ? c - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
 }
 
-/* A decimal number that fills the whole slice; false otherwise or on overflow. */
+/* A decimal number that fills the slice; false otherwise or on overflow. */
 bool str_to_int64(struct str a, int64_t *ret);
 
 /* A growing, always terminated text. A zeroed one is empty; text may be NULL while it is. */

@@ -39,7 +39,7 @@ const char *counted(uint64_t number, const char *noun);
 const char *aged(int64_t seconds);
 
 /* A table whose columns are as wide as their widest cell. The first row is the heading. Where it is wider than a
- * screen, cells of several words go on below themselves; words stay whole. */
+ * screen, cells of several words go on below themselves; words are not broken. */
 struct grid_cell {
     struct str text;
     enum paint paint;

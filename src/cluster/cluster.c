@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/fields.h"
+#include "api/labels.h"
 #include "api/names.h"
 #include "cluster/devices.h"
 #include "cluster/model.h"
@@ -211,24 +212,20 @@ static void set_allocatable(struct cluster *cluster, uint32_t row, const struct 
     }
 }
 
-static struct str label_of(const struct node *node, const char *beta, const char *stable)
+static struct str label_of(const struct node *node, struct str beta, struct str stable)
 {
-    const struct str_map *labels = &node->meta.labels;
-    struct str found = { 0 };
-    list_for(labels, label) {
-        if (str_is(label->key, beta))
-            return label->value;
-        if (str_is(label->key, stable))
-            found = label->value;
-    }
-    return found;
+    const struct str *found = str_map_get(&node->meta.labels, beta);
+    if (!found)
+        found = str_map_get(&node->meta.labels, stable);
+    return found ? *found : (struct str){ 0 };
 }
 
 static sym zone_of(struct cluster *cluster, const struct node *node)
 {
-    struct str zone = label_of(node, "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone");
+    struct str zone =
+        label_of(node, STR("failure-domain.beta.kubernetes.io/zone"), STR("topology.kubernetes.io/zone"));
     struct str region =
-        label_of(node, "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region");
+        label_of(node, STR("failure-domain.beta.kubernetes.io/region"), STR("topology.kubernetes.io/region"));
     strbuf_clear(&cluster->scratch);
     if (zone.len || region.len) {
         strbuf_str(&cluster->scratch, region);

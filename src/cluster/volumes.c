@@ -214,7 +214,7 @@ static struct assumption *assumption_put(struct strmap *map, const struct meta *
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
     assumption->key = arena_str(&assumption->arena, object_key(&key, meta->namespace, meta->name));
     assumption->resource_version = arena_str(&assumption->arena, meta->resource_version);
-    /* The key of an entry lives in its value: take the old one out whole. */
+    /* The key of an entry lives in its value: both are replaced. */
     assumption_free(strmap_remove(map, assumption->key));
     strmap_put(map, assumption->key, assumption);
     return assumption;

@@ -46,7 +46,7 @@ struct doc_stream {
  * follows can only be YAML, as in {a: b}. A byte order mark is skipped. Between JSON values may stand space,
  * comments and lines of "---"; each value is an object or a list. */
 void doc_stream_init(struct doc_stream *stream, const char *path, char *text, size_t len);
-/* Reads a whole file ("-": standard input) into memory and starts a stream on it. */
+/* Reads a complete file ("-": standard input) into memory and starts a stream on it. */
 int doc_stream_open(struct doc_stream *stream, const char *path, struct error *err);
 /* 1: a document; 0: no more; negative errno: a sentence with path, line and column, after which there is no more.
  * Empty YAML documents (and those that are only null) are skipped. */

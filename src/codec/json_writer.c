@@ -104,26 +104,16 @@ void json_raw(struct json_writer *json, struct str value)
     strbuf_str(json->out, value);
 }
 
-static void put_integer(struct json_writer *json, bool negative, uint64_t magnitude)
-{
-    char text[21];
-    size_t at = sizeof(text);
-    do
-        text[--at] = (char)('0' + magnitude % 10);
-    while (magnitude /= 10);
-    if (negative)
-        text[--at] = '-';
-    json_raw(json, (struct str){ text + at, (uint32_t)(sizeof(text) - at) });
-}
-
 void json_int(struct json_writer *json, int64_t value)
 {
-    put_integer(json, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    char buf[DECIMAL_INTEGER_LEN_MAX];
+    json_raw(json, decimal_integer(value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value, buf));
 }
 
 void json_uint(struct json_writer *json, uint64_t value)
 {
-    put_integer(json, false, value);
+    char buf[DECIMAL_INTEGER_LEN_MAX];
+    json_raw(json, decimal_integer(false, value, buf));
 }
 
 void json_double(struct json_writer *json, double value)

@@ -93,26 +93,15 @@ static int say(const struct record_reader *reader, const struct path *path, cons
                        : error_set(reader->err, code, "%s", text.text);
 }
 
-int record_complain(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
-                    const char *format, ...)
+int record_fail(const struct record_reader *reader, const struct path *path, const yyjson_val *val, int code,
+                const char *format, ...)
 {
     char sentence[sizeof(reader->err->text)];
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
-    return say(reader, path, val, -EINVAL, sentence);
-}
-
-int record_refuse(const struct record_reader *reader, const struct path *path, int code, const char *format,
-                  ...)
-{
-    char sentence[sizeof(reader->err->text)];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(sentence, sizeof(sentence), format, args);
-    va_end(args);
-    return say(reader, path, NULL, code, sentence);
+    return say(reader, path, val, code, sentence);
 }
 
 /* What a value is: "the number 5", "a list". */

@@ -125,15 +125,15 @@ static inline struct str record_keep(const struct record_reader *reader, struct 
     return reader->keep ? reader->keep(reader->arena, text) : text;
 }
 int record_read_str(struct record_reader *reader, const struct path *path, yyjson_val *val, struct str *ret);
-/* "path: sentence" at the place of the value (NULL: of the document); returns -EINVAL. */
-int record_complain(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
-                    const char *format, ...) _printf_(4, 5);
+/* "path: sentence", in a document at the place of the value (NULL: of the document); returns `code`. */
+int record_fail(const struct record_reader *reader, const struct path *path, const yyjson_val *val, int code,
+                const char *format, ...) _printf_(5, 6);
+#define record_complain(reader, path, val, ...) record_fail(reader, path, val, -EINVAL, __VA_ARGS__)
+/* About protobuf, which has no lines. */
+#define record_refuse(reader, path, code, ...) record_fail(reader, path, NULL, code, __VA_ARGS__)
 /* "path: expected a string, got the number 5". */
 int record_expected(const struct record_reader *reader, const struct path *path, const yyjson_val *val,
                     const char *expected);
-/* Sentences about protobuf, which has no lines; returns `code`. */
-int record_refuse(const struct record_reader *reader, const struct path *path, int code, const char *format,
-                  ...) _printf_(4, 5);
 
 /* ---- writing ---- */
 
@@ -251,7 +251,7 @@ struct record_kind {
     uint8_t wire;    /* enum protobuf_wire, of its fields in messages */
     bool has_null;   /* an empty value that is written always is null */
     bool reads_null; /* read() is called for null as well, to refuse it */
-    bool is_text;    /* a struct str that a redactor is asked about */
+    bool is_text;    /* a struct str, which a redactor may replace */
     bool is_single;  /* in a message at most once */
     /* Of shapes: what they hold, its size (0: that of the row's type), and where it begins in an entry of a map or
      * behind the bool of an optional value. */
@@ -283,23 +283,19 @@ extern const struct record_ops record_optional_ops, record_pointer_ops, record_l
       .has_null = true, \
       .item = &record_##of, \
       .item_size = sizeof(record_c_##of) }
-#define RECORD_LIST_OF(of, wire_) \
-    { .ops = &record_list_ops, \
+/* `shape`: list or map. */
+#define RECORD_MANY(shape, of, item_size_, item_offset_, wire_) \
+    { .ops = &record_##shape##_ops, \
       .size = sizeof(struct record_list), \
       .empty = EMPTY_LEN, \
       .wire = wire_, \
       .has_null = true, \
       .item = &record_##of, \
-      .item_size = sizeof(record_c_##of) }
+      .item_size = item_size_, \
+      .item_offset = item_offset_ }
+#define RECORD_LIST_OF(of, wire_) RECORD_MANY(list, of, sizeof(record_c_##of), 0, wire_)
 #define RECORD_MAP_OF(of, ctype, member) \
-    { .ops = &record_map_ops, \
-      .size = sizeof(struct record_list), \
-      .empty = EMPTY_LEN, \
-      .wire = WIRE_BYTES, \
-      .has_null = true, \
-      .item = &record_##of, \
-      .item_size = sizeof(ctype), \
-      .item_offset = offsetof(ctype, member) }
+    RECORD_MANY(map, of, sizeof(ctype), offsetof(ctype, member), WIRE_BYTES)
 
 /* All LIST(type) have this layout. */
 struct record_list {

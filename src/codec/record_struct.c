@@ -322,15 +322,5 @@ const struct record_kind record_PTR = { .ops = &record_pointer_ops,
                                         .has_null = true,
                                         .is_single = true,
                                         .item = &record_STRUCT };
-const struct record_kind record_LIST = { .ops = &record_list_ops,
-                                         .size = sizeof(struct record_list),
-                                         .empty = EMPTY_LEN,
-                                         .wire = WIRE_BYTES,
-                                         .has_null = true,
-                                         .item = &record_STRUCT };
-const struct record_kind record_MAP = { .ops = &record_map_ops,
-                                        .size = sizeof(struct record_list),
-                                        .empty = EMPTY_LEN,
-                                        .wire = WIRE_BYTES,
-                                        .has_null = true,
-                                        .item = &record_STRUCT };
+const struct record_kind record_LIST = RECORD_MANY(list, STRUCT, 0, 0, WIRE_BYTES);
+const struct record_kind record_MAP = RECORD_MANY(map, STRUCT, 0, 0, WIRE_BYTES);

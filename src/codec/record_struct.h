@@ -14,7 +14,7 @@ struct record_message {
     void *record;
     struct protobuf_reader rest;
     uint64_t seen;     /* tags that came */
-    uint64_t counted;  /* of lists whose array is long enough for the whole message */
+    uint64_t counted;  /* of lists whose array is long enough for all of the message */
     uint64_t unsorted; /* of maps */
     uint32_t last_tag;
 };
@@ -38,7 +38,7 @@ static inline size_t record_item_size(const struct record_kind *kind, const stru
 
 /* Is there anything to write? */
 bool record_is_empty(const struct record_kind *kind, const struct record_field *field, const void *at);
-/* Where a redactor is asked about the value, *at becomes `space` with the text that it gives; false: it is left out. */
+/* Where a redactor may replace the value, *at becomes `space` with the text that it gives; false: it is left out. */
 bool record_redacted(const struct record_writer *writer, const struct record_field *field,
                      const struct record_kind *kind, const void **at, struct str *space);
 

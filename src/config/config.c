@@ -46,15 +46,14 @@ int build_error(struct config_build *build, yyjson_val *at, const char *format, 
 /* Resources that an extender takes care of are none of NodeResourcesFit's business. */
 static int ignore_managed_resources(struct config_build *build)
 {
-    VEC(struct str) ignored = { 0 };
+    size_t len_max = 0;
+    list_for(&build->config->extenders, extender)
+        len_max += extender->managed_resources.len;
+    struct str_list names = { arena_array(build->arena, struct str, len_max), 0 };
     list_for(&build->config->extenders, extender)
         list_for(&extender->managed_resources, resource)
             if (resource->ignored_by_scheduler)
-                *vec_push(&ignored) = resource->name;
-    struct str_list names = { arena_array(build->arena, struct str, ignored.len), (uint32_t)ignored.len };
-    for (size_t i = 0; i < ignored.len; i++)
-        names.items[i] = ignored.items[i];
-    vec_release(&ignored);
+                names.items[names.len++] = resource->name;
     for (uint32_t i = 0; names.len && i < build->config->profiles.len; i++) {
         bool found = false;
         list_for(&build->config->profiles.items[i].args, args) {
@@ -70,7 +69,7 @@ static int ignore_managed_resources(struct config_build *build)
     return 0;
 }
 
-/* An extender that may fail is asked after those that may not. */
+/* An extender that may fail is called after those that may not. */
 static void order_extenders(struct config_build *build)
 {
     struct scheduler_config *config = build->config;

@@ -1,4 +1,4 @@
-/* features.h: feature gates, on or off for the whole process. */
+/* features.h: feature gates, on or off for the process. */
 #ifndef CONFIG_FEATURES_H
 #define CONFIG_FEATURES_H
 

@@ -20,15 +20,10 @@
 /* Capacity for one more item, doubled when it is full: the capacity is the next power of two. */
 #define GROW(arena, list) \
     do { \
-        uint32_t len_ = (list)->len; \
-        if ((len_ & (len_ - 1)) == 0) { \
-            void *more_ = \
-                arena_alloc((arena), arena_bytes(len_ ? 2 * (size_t)len_ : 1, sizeof(*(list)->items))); \
-            if (len_) \
-                memcpy(more_, (list)->items, len_ * sizeof(*(list)->items)); \
-            (list)->items = more_; \
-        } \
-        (list)->len++; \
+        uint32_t len_ = (list)->len++; \
+        if ((len_ & (len_ - 1)) == 0) \
+            (list)->items = arena_copy((arena), __typeof__(*(list)->items), (list)->items, len_, \
+                                       len_ ? 2 * (size_t)len_ : 1); \
     } while (0)
 
 #define PUSH(arena, list, value) \

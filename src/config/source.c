@@ -1,6 +1,6 @@
 /* source.c: the configuration as it is written, and the scheduler's own defaults.
  *
- * The tables below are the whole of kubescheduler.config.k8s.io/v1 but for the arguments of plugins, which stay
+ * The tables below are all of kubescheduler.config.k8s.io/v1 but for the arguments of plugins, which stay
  * undecoded here. */
 #include "base/duration.h"
 #include "codec/record_rows.h"
