@@ -1,4 +1,4 @@
-/* test_plugin_message.c: what threads post arrives, in its order, and the reader may do away with the mailbox. */
+/* Messages that plugin threads post arrive in order, and the reader may free the mailbox. */
 #include "framework/plugin_message.h"
 
 #include <pthread.h>
@@ -61,7 +61,7 @@ static void every_message_arrives(void **state _unused_)
     assert_int_equal(atomic_load(&woken), POSTERS * MESSAGES);
 }
 
-static void one_after_the_other(void **state _unused_)
+static void messages_keep_their_order(void **state _unused_)
 {
     struct mailbox box = { 0 }; /* without a reader it is kept */
     struct poster own = { .box = &box, .count = MESSAGES };
@@ -100,7 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_message_arrives),
-        cmocka_unit_test(one_after_the_other),
+        cmocka_unit_test(messages_keep_their_order),
         cmocka_unit_test(the_reader_may_free_the_box),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
