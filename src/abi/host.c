@@ -355,23 +355,24 @@ static struct berth_str object_annotation(const void *object, const char *key)
 }
 
 /* Of a kind that is not watched there are no objects: a plugin that asks for them has made a mistake. */
-static void note_unknown(enum api_kind number, const char *kind)
+static bool is_known(struct cluster *cluster, enum api_kind number, const char *kind)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    if (number != KIND_POD && number != KIND_NODE && !atomic_flag_test_and_set(&said))
+    if (number == KIND_POD || number == KIND_NODE || cluster_store(cluster, number))
+        return true;
+    if (!atomic_flag_test_and_set(&said))
         log_warning("A plugin asks for objects of a kind that is not watched",
                     log_str("kind", str_from(kind ? kind : "")));
+    return false;
 }
 
 static const void *get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
                        struct berth_str name)
 {
-    const struct cluster *cluster = in_cluster(outer);
+    struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
-    if (!may_look(outer, "berth_get"))
+    if (!may_look(outer, "berth_get") || !is_known(cluster, number, kind))
         return NULL;
-    if (!cluster_store(cluster, number))
-        note_unknown(number, kind);
     return cluster_find(cluster, number, in_str(namespace), in_str(name));
 }
 
@@ -380,11 +381,8 @@ static void each(const struct berth_cluster *outer, const char *kind,
 {
     struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
-    if (!may_look(outer, "berth_each"))
+    if (!may_look(outer, "berth_each") || !is_known(cluster, number, kind))
         return;
-    const struct strmap *store = cluster_store(cluster, number);
-    if (!store)
-        note_unknown(number, kind);
     if (number == KIND_NODE) {
         uint32_t len;
         const uint32_t *rows = cluster_order(cluster, &len);
@@ -394,8 +392,8 @@ static void each(const struct berth_cluster *outer, const char *kind,
         map_for(&cluster->pods, slot)
             if (!visit(context, ((const struct pod_info *)slot->value)->api))
                 return;
-    } else if (store) {
-        map_for(store, slot)
+    } else {
+        map_for(cluster_store(cluster, number), slot)
             if (!visit(context, stored_object(slot)))
                 return;
     }

@@ -1,7 +1,7 @@
 /* host_metrics.c: a registry per family that a plugin asks for, in the order in which they came.
  *
- * The list only grows, and is read without a lock. Families are requested in init() as a rule; two plugins that ask for
- * the same name share it, if they mean the same by it.
+ * Families are requested in init() as a rule; two plugins that ask for the same name share it, if they mean the same by
+ * it.
  *
  * One family that is there twice, or a name that is none, and a reader may drop the whole page: what would make it so
  * is refused, with one warning. */
@@ -10,25 +10,32 @@
 
 #include "abi/host.h"
 #include "base/log.h"
+#include "base/map.h"
+#include "base/vec.h"
 
 enum { HOST_LABELS_MAX = 4, WARNINGS_MAX = 100 };
 
 struct family {
-    struct family *next;
     struct metric_info info;
     struct metrics *metrics;
     double buckets[METRIC_BUCKETS_MAX];
 };
 
-/* What was refused, and said. */
-struct refusal {
-    struct refusal *next;
-    const char *why; /* a literal */
-    char name[];
-};
+/* Under the lock, which is held for moments only. Families stay for good. */
+static atomic_flag locked = ATOMIC_FLAG_INIT;
+static VEC(struct family *) families;
+static struct strmap refusals; /* "name: why" of what was refused, and said */
 
-static _Atomic(struct family *) families;
-static atomic_flag growing = ATOMIC_FLAG_INIT;
+static void lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
+        ;
+}
+
+static void unlock(void)
+{
+    atomic_flag_clear_explicit(&locked, memory_order_release);
+}
 
 /* Plugins count in doubles. */
 static const enum metric_type types[] = {
@@ -87,27 +94,19 @@ void host_metrics_for(const struct plugin *plugin)
 
 static struct berth_metric *refuse(const char *name, const char *why)
 {
-    static struct refusal *said;
-    static size_t said_len;
+    struct strbuf key = { 0 };
     name = name ? name : "";
-    while (atomic_flag_test_and_set_explicit(&growing, memory_order_acquire))
-        ;
-    struct refusal *known = said;
-    while (known && (known->why != why || strcmp(known->name, name) != 0))
-        known = known->next;
-    bool is_new = !known && said_len < WARNINGS_MAX;
-    if (is_new) {
-        struct refusal *refusal = xcalloc(1, sizeof(*refusal) + strlen(name) + 1);
-        refusal->next = said;
-        refusal->why = why;
-        memcpy(refusal->name, name, strlen(name));
-        said = refusal;
-        said_len++;
-    }
-    atomic_flag_clear_explicit(&growing, memory_order_release);
+    strbuf_printf(&key, "%s: %s", name, why);
+    lock();
+    bool is_new = refusals.len < WARNINGS_MAX && !strmap_get(&refusals, strbuf_slice(&key));
+    if (is_new)
+        strmap_put(&refusals, strbuf_slice(&key), key.text);
+    unlock();
     if (is_new)
         log_warning("A plugin does not get a metric", log_str("plugin", str_from(asking ? asking->name : "")),
                     log_str("metric", str_from(name)), log_str("reason", str_from(why)));
+    else
+        strbuf_release(&key);
     return NULL;
 }
 
@@ -169,12 +168,13 @@ static bool clash(const struct metric_info *a, const struct metric_info *b)
 }
 
 /* ---- families ---- */
+/* Under the lock. */
 static struct family *find(const char *name)
 {
-    struct family *family = atomic_load_explicit(&families, memory_order_acquire);
-    while (family && strcmp(family->info.name, name) != 0)
-        family = family->next;
-    return family;
+    vec_for(&families, family)
+        if (strcmp((*family)->info.name, name) == 0)
+            return *family;
+    return NULL;
 }
 
 /* NULL: what a plugin means by a name is what the family is. */
@@ -204,9 +204,8 @@ static const char *find_clash(const struct berth_metric_info *info)
     for (size_t i = 0; i < reserved_len; i++)
         if (clash(&reserved[i], &wanted))
             return "berth has a metric of that name";
-    struct family *family = atomic_load_explicit(&families, memory_order_relaxed);
-    for (; family; family = family->next)
-        if (clash(&family->info, &wanted))
+    vec_for(&families, family)
+        if (clash(&(*family)->info, &wanted))
             return "another metric, a histogram, has lines of that name";
     return NULL;
 }
@@ -232,29 +231,19 @@ static struct family *make(const struct berth_metric_info *info)
 
 static struct family *find_or_make(const struct berth_metric_info *info, const char **ret_why)
 {
-    while (atomic_flag_test_and_set_explicit(&growing, memory_order_acquire))
-        ;
+    lock();
     struct family *family = find(info->name);
-    *ret_why = family ? NULL : find_clash(info);
-    if (!family && !*ret_why) {
-        family = make(info);
-        family->next = atomic_load_explicit(&families, memory_order_relaxed);
-        atomic_store_explicit(&families, family, memory_order_release);
-    }
-    atomic_flag_clear_explicit(&growing, memory_order_release);
+    *ret_why = family ? compare(family, info) : find_clash(info);
+    if (!family && !*ret_why)
+        family = *vec_push(&families) = make(info);
+    unlock();
     return family;
 }
 
 struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
 {
     const char *why = check(info, labels);
-    if (why)
-        return refuse(info->name, why);
-    struct family *family = find(info->name);
-    if (!family)
-        family = find_or_make(info, &why);
-    if (family)
-        why = compare(family, info);
+    struct family *family = why ? NULL : find_or_make(info, &why);
     return why ? refuse(info->name, why)
                : (struct berth_metric *)metric_get(family->metrics, 0, (const struct str *)labels);
 }
@@ -280,10 +269,16 @@ void host_metric_observe(struct berth_metric *metric, double value)
         histogram_observe(own, value);
 }
 
-/* Newest first, as the list is; names are looked up when they are read. */
+/* Newest first. */
 void host_metrics_write(struct strbuf *out)
 {
-    struct family *family = atomic_load_explicit(&families, memory_order_acquire);
-    for (; family; family = family->next)
-        metrics_write(family->metrics, out);
+    lock();
+    size_t len = families.len;
+    unlock();
+    while (len-- > 0) {
+        lock();
+        struct metrics *metrics = families.items[len]->metrics;
+        unlock();
+        metrics_write(metrics, out);
+    }
 }

@@ -19,10 +19,8 @@ static struct participants participants_of(const struct cycle *cycle, const stru
     for (uint32_t i = 0; i < table->parts_len; i++) {
         const struct table_part *part = &table->parts[i];
         uint64_t bit = (uint64_t)1 << part->instance->index;
-        /* A filter of groups by what pods have in common (affinity) skips where there is nothing to count. */
-        bool judges = part->inputs || !part->filters_groups;
-        ret.filters |= part->filters || (part->filters_groups && judges) ? bit : 0;
-        ret.scores |= part->scores || (part->scores_groups && judges) ? bit : 0;
+        ret.filters |= part->filters || part->filters_groups ? bit : 0;
+        ret.scores |= part->scores || part->scores_groups ? bit : 0;
     }
     return ret;
 }

@@ -330,14 +330,12 @@ void engine_remove_object(struct engine *engine, enum api_kind kind, struct str 
         return;
     if (kind == KIND_POD) {
         engine_remove_pod(engine, cluster_find_pod(engine->cluster, namespace, name), now_ns);
-        return;
-    }
-    if (kind == KIND_NODE) {
+    } else if (kind == KIND_NODE) {
         remove_node(engine, name, now_ns);
-        return;
+    } else {
+        cluster_remove_object(engine->cluster, kind, namespace, name);
+        tell(engine, kind, before, NULL, now_ns);
     }
-    cluster_remove_object(engine->cluster, kind, namespace, name);
-    tell(engine, kind, before, NULL, now_ns);
 }
 
 /* ---- answers, messages, time ---- */
