@@ -210,17 +210,17 @@ static void clear_lower_nominations(struct engine *engine, const struct decision
 static void victim_init(struct victim *victim, struct eviction *eviction, const struct pod *pod,
                         int64_t now_ns)
 {
-    struct status_change change = {
-        .type = STR("DisruptionTarget"),
-        .status = STR("True"),
-        .reason = STR("PreemptionByScheduler"),
-        .message = arena_printf(&eviction->arena, STR_FMT ": preempting to accommodate a higher priority pod",
-                                STR_ARG(eviction->profile->scheduler_name)),
+    *victim = (struct victim){
+        .eviction = eviction,
+        .subject = event_subject_copy(&eviction->arena, event_subject_of(&pod->meta)),
+        .condition = { .type = STR("DisruptionTarget"),
+                       .status = STR("True"),
+                       .reason = STR("PreemptionByScheduler"),
+                       .message = arena_printf(&eviction->arena,
+                                               STR_FMT ": preempting to accommodate a higher priority pod",
+                                               STR_ARG(eviction->profile->scheduler_name)) },
     };
-    *victim =
-        (struct victim){ .eviction = eviction,
-                         .subject = event_subject_copy(&eviction->arena, event_subject_of(&pod->meta)) };
-    victim->needs_condition = condition_wanted(pod, &change, now_ns, &victim->condition);
+    victim->needs_condition = condition_wanted(pod, now_ns, &victim->condition);
 }
 
 void eviction_begin(struct engine *engine, const struct profile *profile, const struct decision *decision,

@@ -95,38 +95,40 @@ void pod_statuses_release(struct pod_statuses *statuses)
 }
 
 /* ---- changes ---- */
-static struct opt_time time_at(int64_t now_ns)
+static bool same_condition(const struct wanted_condition *a, const struct wanted_condition *b)
 {
-    return (struct opt_time){ .set = true, .seconds = now_ns / NS_IN_SECOND };
+    return str_eq(a->type, b->type) && str_eq(a->status, b->status) && str_eq(a->reason, b->reason) &&
+           str_eq(a->message, b->message);
 }
 
-bool condition_wanted(const struct pod *pod, const struct status_change *change, int64_t now_ns,
-                      struct wanted_condition *ret)
+static bool same_nomination(const struct status_change *a, const struct status_change *b)
 {
-    *ret = (struct wanted_condition){ .type = change->type,
-                                      .status = change->status,
-                                      .reason = change->reason,
-                                      .message = change->message,
-                                      .last_transition_time = time_at(now_ns),
-                                      .observed_generation = { pod->meta.generation != 0,
-                                                               pod->meta.generation } };
+    return a->nomination == b->nomination && str_eq(a->node, b->node);
+}
+
+static void condition_stamp(struct wanted_condition *condition, int64_t generation, int64_t now_ns)
+{
+    condition->last_transition_time = (struct opt_time){ .set = true, .seconds = now_ns / NS_IN_SECOND };
+    condition->observed_generation = (struct opt_int64){ generation != 0, generation };
+}
+
+bool condition_wanted(const struct pod *pod, int64_t now_ns, struct wanted_condition *condition)
+{
+    condition_stamp(condition, pod->meta.generation, now_ns);
     list_for(&pod->status.conditions, known) {
-        if (!str_eq(known->type, change->type))
+        if (!str_eq(known->type, condition->type))
             continue;
-        if (str_eq(known->status, change->status))
-            ret->last_transition_time = known->last_transition_time;
-        return !str_eq(known->status, change->status) || !str_eq(known->reason, change->reason) ||
-               !str_eq(known->message, change->message) || known->observed_generation != pod->meta.generation;
+        if (str_eq(known->status, condition->status))
+            condition->last_transition_time = known->last_transition_time;
+        const struct wanted_condition there = { known->type, known->status, known->reason, known->message };
+        return !same_condition(&there, condition) || known->observed_generation != pod->meta.generation;
     }
     return true;
 }
 
 static struct status_change copy_change(struct arena *arena, const struct status_change *change)
 {
-    return (struct status_change){ .type = arena_str(arena, change->type),
-                                   .status = arena_str(arena, change->status),
-                                   .reason = arena_str(arena, change->reason),
-                                   .message = arena_str(arena, change->message),
+    return (struct status_change){ .condition = condition_copy(arena, &change->condition),
                                    .nomination = change->nomination,
                                    .node = arena_str(arena, change->node) };
 }
@@ -148,9 +150,9 @@ static struct status_record *record_new(struct pod_statuses *statuses, const str
 /* ---- writes ---- */
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
 
-/* `condition` NULL: only the nomination. */
-static void send(struct status_record *record, const struct status_change *change,
-                 const struct wanted_condition *condition, int64_t now_ns)
+/* Without `has_condition` the pod has the condition already: only the nomination is sent. */
+static void send(struct status_record *record, const struct status_change *change, bool has_condition,
+                 int64_t now_ns)
 {
     struct arena fresh = { 0 };
     struct status_change copy = copy_change(&fresh, change);
@@ -159,17 +161,17 @@ static void send(struct status_record *record, const struct status_change *chang
     record->sent = copy;
     record->has_sent = true;
     enter(record, STATE_WRITING);
-    if (condition)
-        record->since = condition->last_transition_time;
+    if (has_condition)
+        record->since = copy.condition.last_transition_time;
     record->write =
         writes_send(record->statuses->writes,
                     &(struct effect){ .kind = EFFECT_POD_STATUS,
                                       .namespace = record->namespace,
                                       .name = record->name,
                                       .uid = record->uid,
-                                      .condition = condition,
-                                      .sets_nomination = change->nomination != NOMINATION_KEEP,
-                                      .node = change->nomination == NOMINATION_SET ? change->node : STR("") },
+                                      .condition = has_condition ? &copy.condition : NULL,
+                                      .sets_nomination = copy.nomination != NOMINATION_KEEP,
+                                      .node = copy.nomination == NOMINATION_SET ? copy.node : STR("") },
                     answered, record, now_ns);
 }
 
@@ -177,26 +179,18 @@ static void send(struct status_record *record, const struct status_change *chang
 static bool is_sent(const struct status_record *record, const struct status_change *change)
 {
     const struct status_change *sent = &record->sent;
-    bool same_condition = str_eq(sent->type, change->type) && str_eq(sent->status, change->status) &&
-                          str_eq(sent->reason, change->reason) && str_eq(sent->message, change->message);
-    bool same_nomination = sent->nomination == change->nomination && str_eq(sent->node, change->node);
-    return (same_condition || !change->type.len) &&
-           (same_nomination || change->nomination == NOMINATION_KEEP);
+    return (!change->condition.type.len || same_condition(&sent->condition, &change->condition)) &&
+           (change->nomination == NOMINATION_KEEP || same_nomination(sent, change));
 }
 
 /* After what was sent, without a newer version of the pod to compare with. */
 static void send_next(struct status_record *record, const struct status_change *change, int64_t now_ns)
 {
-    struct wanted_condition condition = { .type = change->type,
-                                          .status = change->status,
-                                          .reason = change->reason,
-                                          .message = change->message,
-                                          .last_transition_time = time_at(now_ns),
-                                          .observed_generation = { record->generation != 0,
-                                                                   record->generation } };
-    if (record->since.set && str_eq(change->status, record->sent.status))
-        condition.last_transition_time = record->since;
-    send(record, change, change->type.len ? &condition : NULL, now_ns);
+    struct status_change next = *change;
+    condition_stamp(&next.condition, record->generation, now_ns);
+    if (record->since.set && str_eq(next.condition.status, record->sent.condition.status))
+        next.condition.last_transition_time = record->since;
+    send(record, &next, next.condition.type.len, now_ns);
 }
 
 static enum nomination nomination_wanted(const struct pod *pod, const struct status_change *change)
@@ -213,8 +207,7 @@ static bool moves_nomination(const struct status_record *record, const struct po
 {
     const struct status_change *sent = &record->sent;
     if (record->has_sent && sent->nomination != NOMINATION_KEEP)
-        return change->nomination != NOMINATION_KEEP &&
-               !(sent->nomination == change->nomination && str_eq(sent->node, change->node));
+        return change->nomination != NOMINATION_KEEP && !same_nomination(sent, change);
     return nomination_wanted(pod, change) != NOMINATION_KEEP;
 }
 
@@ -234,12 +227,8 @@ static void merge_next(struct status_record *record, const struct status_change 
         merged.nomination = record->next.nomination;
         merged.node = record->next.node;
     }
-    if (record->has_next && !merged.type.len) {
-        merged.type = record->next.type;
-        merged.status = record->next.status;
-        merged.reason = record->next.reason;
-        merged.message = record->next.message;
-    }
+    if (record->has_next && !merged.condition.type.len)
+        merged.condition = record->next.condition;
     struct arena fresh = { 0 };
     record->next = copy_change(&fresh, &merged);
     arena_release(&record->next_arena);
@@ -273,9 +262,9 @@ static void set_next(const struct status_event *event)
 static void set_new(const struct status_event *event)
 {
     struct status_record *record = event->record;
-    struct wanted_condition condition;
     struct status_change wanted = *event->change;
-    bool has_condition = wanted.type.len && condition_wanted(event->pod, &wanted, event->now_ns, &condition);
+    bool has_condition =
+        wanted.condition.type.len && condition_wanted(event->pod, event->now_ns, &wanted.condition);
     wanted.nomination = nomination_wanted(event->pod, &wanted);
     if (!has_condition && wanted.nomination == NOMINATION_KEEP)
         return;
@@ -284,7 +273,7 @@ static void set_new(const struct status_event *event)
     if (wanted.nomination == NOMINATION_KEEP && is_crowded(event->statuses))
         wait_for_turn(record, event->change);
     else
-        send(record, &wanted, has_condition ? &condition : NULL, event->now_ns);
+        send(record, &wanted, has_condition, event->now_ns);
 }
 
 /* The change, compared with what was written. */

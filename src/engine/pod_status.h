@@ -16,7 +16,7 @@
 enum nomination { NOMINATION_KEEP, NOMINATION_SET, NOMINATION_CLEAR };
 
 struct status_change {
-    struct str type, status, reason, message; /* of a condition; an empty type: none */
+    struct wanted_condition condition; /* an empty type: none. Its times are found when it is sent */
     enum nomination nomination;
     struct str node; /* NOMINATION_SET */
 };
@@ -50,8 +50,7 @@ void pod_status_void(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod is gone. */
 void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns);
 
-/* The condition that makes the change; false: the pod has it already. Its texts are those of the change. */
-bool condition_wanted(const struct pod *pod, const struct status_change *change, int64_t now_ns,
-                      struct wanted_condition *ret);
+/* Fills in when the condition got its status, and the generation that it is about; false: the pod has it already. */
+bool condition_wanted(const struct pod *pod, int64_t now_ns, struct wanted_condition *condition);
 
 #endif

@@ -67,12 +67,13 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
     _cleanup_(arena_release) struct arena arena = { 0 };
     report_skipped(engine, profile, pod, message);
     pod_status_set(&engine->statuses, pod,
-                   &(struct status_change){ .type = STR("PodScheduled"),
-                                            .status = STR("False"),
-                                            .reason = is_error ? STR("SchedulerError") : STR("Unschedulable"),
-                                            .message = presentable(message, MESSAGE_LEN_MAX, &arena),
-                                            .nomination = nomination,
-                                            .node = node },
+                   &(struct status_change){
+                       .condition = { .type = STR("PodScheduled"),
+                                      .status = STR("False"),
+                                      .reason = is_error ? STR("SchedulerError") : STR("Unschedulable"),
+                                      .message = presentable(message, MESSAGE_LEN_MAX, &arena) },
+                       .nomination = nomination,
+                       .node = node },
                    now_ns);
 }
 

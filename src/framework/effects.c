@@ -24,6 +24,15 @@ struct event_subject event_subject_copy(struct arena *arena, struct event_subjec
                                    arena_str(arena, from.uid), arena_str(arena, from.resource_version) };
 }
 
+struct wanted_condition condition_copy(struct arena *arena, const struct wanted_condition *from)
+{
+    struct wanted_condition copy = *from;
+    struct str *texts[] = { &copy.type, &copy.status, &copy.reason, &copy.message };
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        *texts[i] = arena_str(arena, *texts[i]);
+    return copy;
+}
+
 struct effect effect_copy(struct arena *arena, const struct effect *from)
 {
     struct effect copy = *from;
@@ -32,14 +41,11 @@ struct effect effect_copy(struct arena *arena, const struct effect *from)
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         *texts[i] = arena_str(arena, *texts[i]);
     copy.claim = event_subject_copy(arena, from->claim);
-    if (!from->condition)
-        return copy;
-    struct wanted_condition *condition = arena_new(arena, struct wanted_condition);
-    *condition = *from->condition;
-    struct str *words[] = { &condition->type, &condition->status, &condition->reason, &condition->message };
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        *words[i] = arena_str(arena, *words[i]);
-    copy.condition = condition;
+    if (from->condition) {
+        struct wanted_condition *condition = arena_new(arena, struct wanted_condition);
+        *condition = condition_copy(arena, from->condition);
+        copy.condition = condition;
+    }
     return copy;
 }
 

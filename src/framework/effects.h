@@ -105,6 +105,7 @@ static inline bool answer_is_fact(enum answer_kind kind)
 struct event_subject event_subject_of(const struct meta *meta);
 /* With all texts in the arena. */
 struct event_subject event_subject_copy(struct arena *arena, struct event_subject from);
+struct wanted_condition condition_copy(struct arena *arena, const struct wanted_condition *from);
 /* The same, of an effect that has an answer. */
 struct effect effect_copy(struct arena *arena, const struct effect *from);
 /* Why a write of an object failed: the message of the API server, or the one that it usually gives. */

@@ -68,15 +68,15 @@ static struct pod new_pod(void)
                                    .generation = 1 } };
 }
 
-static const struct status_change waits = { .type = STR("PodScheduled"),
-                                            .status = STR("False"),
-                                            .reason = STR("Unschedulable"),
-                                            .message = STR("no room") };
+static const struct status_change waits = { .condition = { .type = STR("PodScheduled"),
+                                                           .status = STR("False"),
+                                                           .reason = STR("Unschedulable"),
+                                                           .message = STR("no room") } };
 
 static struct status_change with_message(const char *message)
 {
     struct status_change change = waits;
-    change.message = str_from(message);
+    change.condition.message = str_from(message);
     return change;
 }
 
@@ -98,7 +98,7 @@ static void test_condition_wanted(void **state)
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct pod pod = new_pod();
-        struct wanted_condition wanted;
+        struct wanted_condition wanted = waits.condition;
         struct pod_condition there = { .type = str_from(cases[i].type),
                                        .status = str_from(cases[i].status),
                                        .reason = str_from(cases[i].reason),
@@ -107,7 +107,7 @@ static void test_condition_wanted(void **state)
                                        .observed_generation = cases[i].generation };
         pod.status.conditions.items = &there;
         pod.status.conditions.len = 1;
-        bool is_wanted = condition_wanted(&pod, &waits, 5000 * SECOND, &wanted);
+        bool is_wanted = condition_wanted(&pod, 5000 * SECOND, &wanted);
         if (is_wanted != cases[i].wanted)
             fail_msg("%s", cases[i].what);
         assert_int_equal(wanted.last_transition_time.seconds, cases[i].keeps_time ? 77 : 5000);
@@ -121,10 +121,10 @@ static void test_nothing_to_write(void **state)
     (void)state;
     struct setup setup;
     struct pod pod = new_pod();
-    struct pod_condition there = { .type = waits.type,
-                                   .status = waits.status,
-                                   .reason = waits.reason,
-                                   .message = waits.message,
+    struct pod_condition there = { .type = waits.condition.type,
+                                   .status = waits.condition.status,
+                                   .reason = waits.condition.reason,
+                                   .message = waits.condition.message,
                                    .observed_generation = 1 };
     begin(&setup);
     pod.status.conditions.items = &there;
@@ -354,10 +354,10 @@ static void test_changes_that_are_dropped(void **state)
     struct pod pods[PODS];
     add_pods(&setup, pods);
     struct pod *bound = &pods[STATUS_WRITES_MAX], *other = bound + 1, *shown = bound + 2, *next = bound + 3;
-    struct pod_condition there = { .type = waits.type,
-                                   .status = waits.status,
-                                   .reason = waits.reason,
-                                   .message = waits.message,
+    struct pod_condition there = { .type = waits.condition.type,
+                                   .status = waits.condition.status,
+                                   .reason = waits.condition.reason,
+                                   .message = waits.condition.message,
                                    .observed_generation = 1 };
     pod_status_void(&setup.statuses, bound);
     other->meta.uid = STR("u-other");
