@@ -118,16 +118,6 @@ static void give_back(struct pod_binding *binding)
         cluster_displace(binding->engine->cluster, binding->pod);
 }
 
-/* Pods that wait for resources may be woken; the pod itself is not, by its own leaving, if it was rejected. */
-static void tell_freed(struct engine *engine, const struct pod_info *pod, bool rejected, int64_t now_ns)
-{
-    struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
-    };
-    struct queue_filter others = { .except = pod };
-    queue_event(&engine->queue, &event, rejected ? &others : NULL, now_ns);
-}
-
 /* Another client bound it: there is nothing left to do but to remember where. */
 static void settle_elsewhere(struct pod_binding *binding, struct str node, int64_t now_ns)
 {
@@ -137,7 +127,7 @@ static void settle_elsewhere(struct pod_binding *binding, struct str node, int64
         cluster_place_on(engine->cluster, binding->pod, node);
     queue_remove(&engine->queue, binding->pod);
     queue_done(&engine->queue, binding->entry);
-    tell_freed(engine, binding->origin, false, now_ns);
+    engine_pod_left(engine, binding->origin, NULL, now_ns);
     retire(binding);
 }
 
@@ -156,11 +146,11 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     if (binding->stage == BINDING_PERMIT) /* the last plugins that can reject a pod */
         diagnosis_blame(&blamed, binding->cycle.profile, status);
     if (!rejected)
-        tell_freed(engine, pod, false, now_ns);
+        engine_pod_left(engine, pod, NULL, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
     generations_requeue(engine, binding->entry, binding->cycle.profile, blamed.unschedulable_plugins, now_ns);
-    if (rejected)
-        tell_freed(engine, pod, true, now_ns);
+    if (rejected) /* by its own leaving it is not woken */
+        engine_pod_left(engine, pod, &(struct queue_filter){ .except = pod }, now_ns);
     retire(binding);
 }
 

@@ -149,13 +149,8 @@ static void handle_no_fit(struct engine *engine, struct cycle *cycle, struct cho
     struct diagnosis *diagnosis = choice->diagnosis;
     struct post_filter_result result = { .nominated_row = ROW_NONE, .clear_nomination = true };
     if (cycle->profile->points[POINT_POST_FILTER].len) {
-        if (choice->path != PATH_PLAIN) { /* what-if needs the state that PreFilter leaves */
-            struct node_names names;
-            uint64_t blamed;
-            cycle->probe = NULL; /* that it ran has been reported */
-            (void)run_pre_filter(cycle, &names, &blamed);
-            cycle->probe = engine->probe;
-        }
+        if (choice->path != PATH_PLAIN)
+            run_pre_filter_again(cycle);
         result.clear_nomination = false;
         struct status status = run_post_filter(cycle, diagnosis, &result);
         diagnosis->post_filter_message = status_message(status, cycle->arena);

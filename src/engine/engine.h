@@ -182,6 +182,9 @@ const struct profile *engine_profile(const struct engine *engine, const struct p
 /* The number of that profile; engine->profiles_len: none. */
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod);
 
+/* A pod does not hold resources of a node any more: pods that wait for them are tried again. `only` may be NULL. */
+void engine_pod_left(struct engine *engine, const struct pod_info *pod, const struct queue_filter *only,
+                     int64_t now_ns);
 /* When engine_tick() or engine_step() has something to do although nothing happens; INT64_MAX: never. */
 int64_t engine_next_due(const struct engine *engine);
 /* How many pods are decided and not bound yet. */

@@ -392,10 +392,7 @@ static bool rows_come_first(const struct table *table)
 static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
 {
     const struct cluster *cluster = cycle->cluster;
-    struct node_names names;
-    uint64_t blamed;
-    cycle_reset(cycle);
-    (void)run_pre_filter(cycle, &names, &blamed);
+    run_pre_filter_again(cycle);
     for (uint32_t row = 0; row < cluster->nodes.len; row++) {
         if (!cluster->nodes.items[row].api || !row_has_rivals(cluster, row, cycle->info))
             continue;
@@ -469,8 +466,6 @@ static void exclude_rivals(struct engine *engine, struct cycle *cycle, struct cl
                            struct excluded *ret)
 {
     struct cluster *cluster = engine->cluster;
-    struct node_names names;
-    uint64_t blamed;
     *ret = (struct excluded){ 0 };
     if (!cluster->nominations)
         return;
@@ -480,8 +475,7 @@ static void exclude_rivals(struct engine *engine, struct cycle *cycle, struct cl
             continue;
         if (!ret->rows) {
             ret->rows = arena_array(cycle->arena, uint32_t, cluster->nominations);
-            cycle_reset(cycle);
-            (void)run_pre_filter(cycle, &names, &blamed);
+            run_pre_filter_again(cycle);
         }
         struct status status = run_filters_nominated(cycle, row);
         ret->failed |= status.code == STATUS_ERROR;
@@ -585,7 +579,6 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     if (result == OUTCOME_NONE) {
         ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
         diagnose(source, cycle, &per_node, ret->diagnosis);
-        cycle_reset(cycle); /* preemption runs PreFilter of all plugins */
     }
     return true;
 }

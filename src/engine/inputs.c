@@ -14,10 +14,16 @@
 static void handled(const struct engine *engine, enum event_resource resource, uint32_t actions,
                     int64_t begun_ns)
 {
-    if (engine->probe)
-        probe_event(engine->probe,
-                    event_label(&(struct cluster_event){ .resource = resource, .actions = actions }),
-                    begun_ns);
+    const struct cluster_event event = { .resource = resource, .actions = actions };
+    probe_event(engine->probe, event_label(&event), begun_ns);
+}
+
+/* The queue gets the event, and the probe. */
+static void happened(struct engine *engine, const struct cluster_event *event, int64_t begun_ns,
+                     int64_t now_ns)
+{
+    engine_event(engine, event, now_ns);
+    probe_event(engine->probe, event_label(event), begun_ns);
 }
 
 /* A plain update always counts, and then each special one; of an assigned pod all of them. */
@@ -92,12 +98,7 @@ static void update_placed(struct engine *engine, struct pod_info *before, struct
                                                         .now_ns = now_ns,
                                                         .pod = after });
     else if (after->terminating)
-        engine_event(engine,
-                     &(struct cluster_event){ .resource = EVENT_ASSIGNED_POD,
-                                              .actions = ACTION_DELETE,
-                                              .before = after->api,
-                                              .holds_resources = true },
-                     now_ns);
+        engine_pod_left(engine, after, NULL, now_ns);
 }
 
 static bool same_nomination(const struct pod *a, const struct pod *b)
@@ -108,10 +109,11 @@ static bool same_nomination(const struct pod *a, const struct pod *b)
 /* Resources that were promised to a pod are not needed any more, or gone: pods of no higher priority may have them. */
 static void tell_nomination_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
 {
-    queue_event(&engine->queue,
-                &(struct cluster_event){
-                    .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = before->api },
-                &(struct queue_filter){ .has_priority_max = true, .priority_max = before->priority }, now_ns);
+    const struct queue_filter no_higher = { .has_priority_max = true, .priority_max = before->priority };
+    const struct cluster_event event = { .resource = EVENT_ASSIGNED_POD,
+                                         .actions = ACTION_DELETE,
+                                         .before = before->api };
+    queue_event(&engine->queue, &event, &no_higher, now_ns);
 }
 
 /* A nomination made here stays while the API server does not know any. One that it has removed frees resources. */
@@ -192,16 +194,13 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
 {
     bool occupied = pod->row != ROW_NONE;
     bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
-    struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
-    struct cluster_event event = {
-        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
-    };
+    const struct queue_filter no_higher = { .has_priority_max = true, .priority_max = pod->priority };
     struct pod_binding *binding = binding_find(engine, pod->api);
     int64_t begun_ns = probe_now(engine->probe);
     log_info(3,
              pod->api->spec.node_name.len ? "Delete event for scheduled pod"
                                           : "Delete event for unscheduled pod",
-             log_ref("pod", pod->api->meta.namespace, pod->api->meta.name));
+             pod_ref(pod->api));
     queue_remove(&engine->queue, pod);
     pod_status_forget(&engine->statuses, pod->api, now_ns);
     pod_info_ref(pod);
@@ -210,9 +209,8 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
     cluster_remove_pod(engine->cluster, pod);
     evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)
-        queue_event(&engine->queue, &event, occupied ? NULL : &no_higher, now_ns);
-    event.resource = pod_event_resource(pod->api);
-    probe_event(engine->probe, event_label(&event), begun_ns);
+        engine_pod_left(engine, pod, occupied ? NULL : &no_higher, now_ns);
+    handled(engine, pod_event_resource(pod->api), ACTION_DELETE, begun_ns);
     pod_info_unref(engine->cluster, pod);
 }
 
@@ -245,14 +243,11 @@ static void set_node(struct engine *engine, const struct node *node, int64_t now
     sym zone = zone_of(engine, cluster_row(engine->cluster, node->meta.name));
     if (!before || zone != old_zone)
         log_zone(engine, "Added node to NodeTree", node->meta.name, zone);
-    for (uint32_t i = 0; i < actions.len; i++) {
-        engine_event(
-            engine,
-            &(struct cluster_event){
-                .resource = EVENT_NODE, .actions = actions.items[i], .before = before, .after = node },
-            now_ns);
-        handled(engine, EVENT_NODE, actions.items[i], begun_ns);
-    }
+    for (uint32_t i = 0; i < actions.len; i++)
+        happened(engine,
+                 &(struct cluster_event){
+                     .resource = EVENT_NODE, .actions = actions.items[i], .before = before, .after = node },
+                 begun_ns, now_ns);
 }
 
 static void remove_node(struct engine *engine, struct str name, int64_t now_ns)
@@ -267,8 +262,7 @@ static void remove_node(struct engine *engine, struct str name, int64_t now_ns)
     log_info(3, "Delete event for node", log_ref("node", STR(""), name));
     log_zone(engine, "Removed node from NodeTree", name, zone_of(engine, row));
     cluster_remove_node(engine->cluster, name);
-    engine_event(engine, &event, now_ns);
-    handled(engine, EVENT_NODE, ACTION_DELETE, begun_ns);
+    happened(engine, &event, begun_ns, now_ns);
 }
 
 /* ---- everything else ---- */
@@ -378,6 +372,15 @@ void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_n
         .resource = EVENT_ASSIGNED_POD, .actions = ACTION_ADD, .after = pod->api, .holds_resources = true
     };
     queue_event(&engine->queue, &event, NULL, now_ns);
+}
+
+void engine_pod_left(struct engine *engine, const struct pod_info *pod, const struct queue_filter *only,
+                     int64_t now_ns)
+{
+    const struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
+    };
+    queue_event(&engine->queue, &event, only, now_ns);
 }
 
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)

@@ -163,6 +163,17 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
     return result;
 }
 
+void run_pre_filter_again(struct cycle *cycle)
+{
+    const struct probe *probe = cycle->probe;
+    struct node_names names;
+    uint64_t blamed;
+    cycle_reset(cycle);
+    cycle->probe = NULL; /* that it ran has been reported */
+    (void)run_pre_filter(cycle, &names, &blamed);
+    cycle->probe = probe;
+}
+
 /* ---- Filter ---- */
 struct status run_filters(struct cycle *cycle, struct node_view node)
 {

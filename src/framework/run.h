@@ -22,6 +22,8 @@ struct status run_pre_enqueue(const struct profile *profile, const struct pod *p
 /* `blamed` gets the plugins that narrowed the nodes (mask by plugin index). Plugins that are skipped already are not
  * called; the same holds for PreScore. */
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed);
+/* The cycle starts over with PreFilter of all plugins, whose status is known: filters need what it leaves. */
+void run_pre_filter_again(struct cycle *cycle);
 struct status run_filters(struct cycle *cycle, struct node_view node);
 /* With and without the pods nominated to the node that are at least as important as this pod. */
 struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
