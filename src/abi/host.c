@@ -75,18 +75,13 @@ static struct berth_status out_status(struct status status)
 
 static struct node_view in_view(struct berth_node_view view)
 {
-    return (struct node_view){ (const struct cluster *)view.cluster, view.row, view.overlay };
+    return (struct node_view){ view.cluster, view.row, view.overlay };
 }
 
 /* The model is const for plugins; lists that are made when asked for are not seen as changes. */
-static struct cluster *in_cluster(const struct berth_cluster *cluster)
+static struct cluster *in_cluster(const struct cluster *cluster)
 {
     return (struct cluster *)cluster;
-}
-
-static const struct cycle *in_cycle(const struct berth_cycle *cycle)
-{
-    return (const struct cycle *)cycle;
 }
 
 /* May this thread look at the cluster? One that is at PreBind or Bind may not, with whatever it kept from before. It is
@@ -107,62 +102,42 @@ static bool may_look(const void *cluster, const char *function)
 /* A plugin may ask about a node that is not there: berth_node_row() of a name that it made up, or of one that went. */
 static bool exists(struct berth_node_view view)
 {
-    const struct cluster *cluster = (const struct cluster *)view.cluster;
+    const struct cluster *cluster = view.cluster;
     return cluster && view.row < cluster->nodes.len && cluster->nodes.items[view.row].api;
 }
 
 /* ---- the cycle ---- */
-static const struct berth_pod *cycle_pod(const struct berth_cycle *cycle)
+static const struct pod *cycle_pod(const struct cycle *cycle)
 {
-    return (const struct berth_pod *)in_cycle(cycle)->pod;
+    return cycle->pod;
 }
 
-static const struct berth_pod_info *cycle_info(const struct berth_cycle *cycle)
+static const struct pod_info *cycle_info(const struct cycle *cycle)
 {
-    return (const struct berth_pod_info *)in_cycle(cycle)->info;
+    return cycle->info;
 }
 
-static const struct berth_cluster *cycle_cluster(const struct berth_cycle *cycle)
+static const struct cluster *cycle_cluster(const struct cycle *cycle)
 {
-    return (const struct berth_cluster *)in_cycle(cycle)->cluster;
+    return cycle->cluster;
 }
 
-static void *host_cycle_self(const struct berth_cycle *cycle)
+static struct arena *cycle_arena(struct cycle *cycle)
 {
-    return cycle_self(in_cycle(cycle));
+    return cycle->arena;
 }
 
-static void **host_cycle_state(struct berth_cycle *cycle)
+static struct berth_status reason(struct arena *arena, enum berth_code code, struct berth_str text)
 {
-    return cycle_state((struct cycle *)cycle);
-}
-
-static struct berth_arena *cycle_arena(struct berth_cycle *cycle)
-{
-    return (struct berth_arena *)((struct cycle *)cycle)->arena;
-}
-
-static bool cycle_cancelled(const struct berth_cycle *cycle)
-{
-    return work_cancelled(in_cycle(cycle));
-}
-
-static void *alloc(struct berth_arena *arena, size_t size)
-{
-    return arena_zalloc((struct arena *)arena, size);
-}
-
-static struct berth_status reason(struct berth_arena *arena, enum berth_code code, struct berth_str text)
-{
-    struct berth_str *copy = arena_zalloc((struct arena *)arena, sizeof(*copy));
-    *copy = out_str(arena_str((struct arena *)arena, in_str(text)));
+    struct berth_str *copy = arena_zalloc(arena, sizeof(*copy));
+    *copy = out_str(arena_str(arena, in_str(text)));
     return (struct berth_status){ code, 1, copy, NULL };
 }
 
-static void narrow(struct berth_cycle *cycle, struct berth_node_names *names, const struct berth_str *items,
+static void narrow(struct cycle *cycle, struct berth_node_names *names, const struct berth_str *items,
                    uint32_t len)
 {
-    struct arena *arena = ((struct cycle *)cycle)->arena;
+    struct arena *arena = cycle->arena;
     struct str *kept = arena_array(arena, struct str, len);
     uint32_t count = 0;
     for (uint32_t i = 0; i < len; i++)
@@ -183,16 +158,14 @@ static bool is_on(const struct node_overlay *overlay, const struct pod_info *pod
 }
 
 /* Everything is as before when it returns. A pod that is not on the node, or is named twice, frees nothing there. */
-static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
-                                        const struct berth_pod_info *const *gone, uint32_t len)
+static struct berth_status fits_without(struct cycle *cycle, uint32_t row, const struct pod_info *const *pods,
+                                        uint32_t len)
 {
-    struct cycle *cycle = (struct cycle *)outer;
-    const struct pod_info *const *pods = (const struct pod_info *const *)gone;
     const struct plugin_instance *current = cycle->current;
     struct node_overlay overlay;
     struct node_view view = { cycle->cluster, row, &overlay };
     VEC(const struct pod_info *) left = { 0 };
-    if (!exists((struct berth_node_view){ (const struct berth_cluster *)cycle->cluster, row, NULL }))
+    if (!exists((struct berth_node_view){ cycle->cluster, row, NULL }))
         return (struct berth_status){ .code = BERTH_UNRESOLVABLE };
     overlay_init(&overlay, cycle->cluster, row, cycle->arena);
     for (uint32_t i = 0; pods && i < len; i++) {
@@ -213,19 +186,19 @@ static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
     return out_status(status);
 }
 
-static struct berth_rows feasible(struct berth_cycle *cycle)
+static struct berth_rows feasible(struct cycle *cycle)
 {
-    struct row_list rows = cycle_feasible((struct cycle *)cycle);
+    struct row_list rows = cycle_feasible(cycle);
     return (struct berth_rows){ rows.items, rows.len };
 }
 
-static struct berth_status diagnosis_of(const struct berth_diagnosis *diagnosis, uint32_t row)
+static struct berth_status diagnosis_of(const struct diagnosis *diagnosis, uint32_t row)
 {
-    return out_status(diagnosis_get((const struct diagnosis *)diagnosis, row));
+    return out_status(diagnosis_get(diagnosis, row));
 }
 
 /* ---- nodes ---- */
-static struct berth_rows nodes(const struct berth_cluster *cluster)
+static struct berth_rows nodes(const struct cluster *cluster)
 {
     struct berth_rows rows = { 0 };
     if (may_look(cluster, "berth_nodes"))
@@ -233,12 +206,12 @@ static struct berth_rows nodes(const struct berth_cluster *cluster)
     return rows;
 }
 
-static struct berth_node_view node(const struct berth_cluster *cluster, uint32_t row)
+static struct berth_node_view node(const struct cluster *cluster, uint32_t row)
 {
     return (struct berth_node_view){ cluster, row, NULL };
 }
 
-static uint32_t node_row(const struct berth_cluster *cluster, struct berth_str name)
+static uint32_t node_row(const struct cluster *cluster, struct berth_str name)
 {
     return may_look(cluster, "berth_node_row") ? cluster_row(in_cluster(cluster), in_str(name))
                                                : BERTH_ROW_NONE;
@@ -271,10 +244,10 @@ static struct berth_pod_infos host_node_pods(struct berth_node_view view)
     struct pod_span span = { 0 };
     if (exists(view))
         span = node_pods(in_view(view));
-    return (struct berth_pod_infos){ (const struct berth_pod_info *const *)span.items, span.len };
+    return (struct berth_pod_infos){ (const struct pod_info *const *)span.items, span.len };
 }
 
-static uint32_t resource(const struct berth_cluster *cluster, const char *name)
+static uint32_t resource(const struct cluster *cluster, const char *name)
 {
     uint32_t number;
     if (!may_look(cluster, "berth_resource") || !name)
@@ -293,39 +266,38 @@ static int64_t host_node_used(struct berth_node_view view, uint32_t number)
 }
 
 /* ---- pods ---- */
-static int64_t pod_request(const struct berth_pod_info *pod, uint32_t number)
+static int64_t pod_request(const struct pod_info *pod, uint32_t number)
 {
     if (!pod)
         return 0;
-    const struct pod_class *cls = ((const struct pod_info *)pod)->class;
+    const struct pod_class *cls = pod->class;
     for (uint32_t i = 0; i < cls->fit_len; i++)
         if (cls->fit[i].resource == number)
             return cls->fit[i].value;
     return number == RES_PODS;
 }
 
-static const struct berth_pod *info_pod(const struct berth_pod_info *pod)
+static const struct pod *info_pod(const struct pod_info *pod)
 {
-    return pod ? (const struct berth_pod *)((const struct pod_info *)pod)->api : NULL;
+    return pod ? pod->api : NULL;
 }
 
-static int32_t info_priority(const struct berth_pod_info *pod)
+static int32_t info_priority(const struct pod_info *pod)
 {
-    return pod ? ((const struct pod_info *)pod)->priority : 0;
+    return pod ? pod->priority : 0;
 }
 
-static uint32_t info_row(const struct berth_pod_info *pod)
+static uint32_t info_row(const struct pod_info *pod)
 {
-    return pod ? ((const struct pod_info *)pod)->row : BERTH_ROW_NONE;
+    return pod ? pod->row : BERTH_ROW_NONE;
 }
 
-static const struct berth_pod_info *find_pod(const struct berth_cluster *cluster, struct berth_str namespace,
-                                             struct berth_str name)
+static const struct pod_info *find_pod(const struct cluster *cluster, struct berth_str namespace,
+                                       struct berth_str name)
 {
     if (!may_look(cluster, "berth_find_pod"))
         return NULL;
-    return (const struct berth_pod_info *)cluster_find_pod(in_cluster(cluster), in_str(namespace),
-                                                           in_str(name));
+    return cluster_find_pod(in_cluster(cluster), in_str(namespace), in_str(name));
 }
 
 /* ---- any object: each begins with its metadata ---- */
@@ -366,7 +338,7 @@ static bool is_known(struct cluster *cluster, enum api_kind number, const char *
     return false;
 }
 
-static const void *get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
+static const void *get(const struct cluster *outer, const char *kind, struct berth_str namespace,
                        struct berth_str name)
 {
     struct cluster *cluster = in_cluster(outer);
@@ -376,7 +348,7 @@ static const void *get(const struct berth_cluster *outer, const char *kind, stru
     return cluster_find(cluster, number, in_str(namespace), in_str(name));
 }
 
-static void each(const struct berth_cluster *outer, const char *kind,
+static void each(const struct cluster *outer, const char *kind,
                  bool (*visit)(void *context, const void *object), void *context)
 {
     struct cluster *cluster = in_cluster(outer);
@@ -400,34 +372,29 @@ static void each(const struct berth_cluster *outer, const char *kind,
 }
 
 /* ---- hints ---- */
-static void *hint_self(const struct berth_hint *hint)
+static void *hint_self(const struct hint_context *hint)
 {
-    return (void *)((const struct hint_context *)hint)->self;
+    return (void *)hint->self;
 }
 
-static const struct berth_cluster *hint_cluster(const struct berth_hint *hint)
+static const struct cluster *hint_cluster(const struct hint_context *hint)
 {
-    return (const struct berth_cluster *)((const struct hint_context *)hint)->cluster;
+    return hint->cluster;
 }
 
-static uint32_t event_actions(const struct berth_event *event)
+static uint32_t event_actions(const struct cluster_event *event)
 {
-    return ((const struct cluster_event *)event)->actions;
+    return event->actions;
 }
 
-static const void *event_before(const struct berth_event *event)
+static const void *event_before(const struct cluster_event *event)
 {
-    return ((const struct cluster_event *)event)->before;
+    return event->before;
 }
 
-static const void *event_after(const struct berth_event *event)
+static const void *event_after(const struct cluster_event *event)
 {
-    return ((const struct cluster_event *)event)->after;
-}
-
-static bool same_pod(const struct berth_pod *a, const struct berth_pod *b)
-{
-    return pod_is((const struct pod *)a, (const struct pod *)b);
+    return event->after;
 }
 
 /* ---- messages ---- */
@@ -472,12 +439,11 @@ static void refuse(const struct berth_handle *handle, struct berth_str namespace
 }
 
 static void each_waiting(const struct berth_handle *handle,
-                         bool (*visit)(void *context, const struct berth_pod_info *pod), void *context)
+                         bool (*visit)(void *context, const struct pod_info *pod), void *context)
 {
     const struct mailbox_reader *reader = atomic_load(&handle->mailbox->reader);
     if (reader && reader->each_waiting && may_look(handle, "berth_each_waiting"))
-        reader->each_waiting(reader->context, handle->plugin,
-                             (bool (*)(void *, const struct pod_info *))visit, context);
+        reader->each_waiting(reader->context, handle->plugin, visit, context);
 }
 
 /* ---- log ---- */
@@ -496,11 +462,11 @@ const struct berth_host host_table = {
     .cycle_pod = cycle_pod,
     .cycle_info = cycle_info,
     .cycle_cluster = cycle_cluster,
-    .cycle_self = host_cycle_self,
-    .cycle_state = host_cycle_state,
+    .cycle_self = cycle_self,
+    .cycle_state = cycle_state,
     .cycle_arena = cycle_arena,
-    .cycle_cancelled = cycle_cancelled,
-    .alloc = alloc,
+    .cycle_cancelled = work_cancelled,
+    .alloc = arena_zalloc,
     .reason = reason,
     .narrow = narrow,
     .fits_without = fits_without,
@@ -534,7 +500,7 @@ const struct berth_host host_table = {
     .event_actions = event_actions,
     .event_before = event_before,
     .event_after = event_after,
-    .same_pod = same_pod,
+    .same_pod = pod_is,
     .activate = activate,
     .allow = allow,
     .refuse = refuse,

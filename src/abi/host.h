@@ -4,7 +4,17 @@
 #ifndef ABI_HOST_H
 #define ABI_HOST_H
 
+/* Types that the public header does not define are ours. */
 #define BERTH_HOST_SIDE
+#define berth_cycle cycle
+#define berth_cluster cluster
+#define berth_pod pod
+#define berth_pod_info pod_info
+#define berth_diagnosis diagnosis
+#define berth_hint hint_context
+#define berth_event cluster_event
+#define berth_arena arena
+#define berth_metric metric
 #include <berth/plugin.h>
 
 #include "base/metrics.h"
@@ -25,10 +35,10 @@ enum api_kind host_kind(const char *kind);
 
 /* host_metrics.c: metrics of plugins, each family at first use. From any thread. What cannot be is NULL, with one
  * warning in the log. */
-struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels);
-void host_metric_add(struct berth_metric *metric, double value);
-void host_metric_set(struct berth_metric *metric, double value);
-void host_metric_observe(struct berth_metric *metric, double value);
+struct metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels);
+void host_metric_add(struct metric *metric, double value);
+void host_metric_set(struct metric *metric, double value);
+void host_metric_observe(struct metric *metric, double value);
 /* The families beside which those of plugins are shown: their names are taken. Before any plugin asks. */
 void host_metrics_reserve(const struct metric_info *infos, size_t len);
 /* From now on the init() of this plugin runs on this thread, which is for warnings; NULL: none does. */

@@ -92,7 +92,7 @@ void host_metrics_for(const struct plugin *plugin)
     asking = plugin;
 }
 
-static struct berth_metric *refuse(const char *name, const char *why)
+static struct metric *refuse(const char *name, const char *why)
 {
     struct strbuf key = { 0 };
     name = name ? name : "";
@@ -240,33 +240,29 @@ static struct family *find_or_make(const struct berth_metric_info *info, const c
     return family;
 }
 
-struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
+struct metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
 {
     const char *why = check(info, labels);
     struct family *family = why ? NULL : find_or_make(info, &why);
-    return why ? refuse(info->name, why)
-               : (struct berth_metric *)metric_get(family->metrics, 0, (const struct str *)labels);
+    return why ? refuse(info->name, why) : metric_get(family->metrics, 0, (const struct str *)labels);
 }
 
-void host_metric_add(struct berth_metric *metric, double value)
+void host_metric_add(struct metric *metric, double value)
 {
-    struct metric *own = (struct metric *)metric;
-    if (own && !own->buckets)
-        gauge_add(own, value);
+    if (metric && !metric->buckets)
+        gauge_add(metric, value);
 }
 
-void host_metric_set(struct berth_metric *metric, double value)
+void host_metric_set(struct metric *metric, double value)
 {
-    struct metric *own = (struct metric *)metric;
-    if (own && !own->buckets)
-        gauge_set(own, value);
+    if (metric && !metric->buckets)
+        gauge_set(metric, value);
 }
 
-void host_metric_observe(struct berth_metric *metric, double value)
+void host_metric_observe(struct metric *metric, double value)
 {
-    struct metric *own = (struct metric *)metric;
-    if (own && own->buckets)
-        histogram_observe(own, value);
+    if (metric && metric->buckets)
+        histogram_observe(metric, value);
 }
 
 /* Newest first. */

@@ -25,9 +25,9 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     struct berth_handle *handle = arena_new(env->arena, struct berth_handle);
     *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin };
     struct berth_env outer = {
-        .cluster = (const struct berth_cluster *)env->cluster,
+        .cluster = env->cluster,
         .scheduler_name = { env->profile->scheduler_name.ptr, env->profile->scheduler_name.len },
-        .arena = (struct berth_arena *)env->arena,
+        .arena = env->arena,
         .handle = handle,
     };
     int r = loaded_args_decode(loaded->args, &loaded->outer, env->written_args, env->arena, &outer, err);

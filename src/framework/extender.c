@@ -88,25 +88,23 @@ struct status extender_failed(const struct extender *extender, struct cycle *cyc
 static void note_refusals(struct cycle *cycle, const struct extender_filtered *filtered,
                           struct diagnosis *diagnosis)
 {
-    struct strmap known = { 0 }; /* messages of one kind to numbers of statuses: there may be one per node */
-    for (int unresolvable = 0; unresolvable <= 1; unresolvable++) {
-        for (uint32_t i = 0; i < filtered->refusals_len; i++) {
-            const struct extender_refusal *refusal = &filtered->refusals[i];
-            if (refusal->unresolvable != (bool)unresolvable)
-                continue;
-            uintptr_t number = (uintptr_t)strmap_get(&known, refusal->message);
-            if (!number) {
-                number = diagnosis_add(
-                    diagnosis,
-                    status_printf(cycle->arena, unresolvable ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
-                                  STR_FMT, STR_ARG(refusal->message)));
-                strmap_put(&known, refusal->message, (void *)number);
-            }
-            diagnosis_assign(diagnosis, refusal->row, (uint32_t)number);
+    struct strmap known[2] = {
+        0
+    }; /* by `unresolvable`: messages to numbers of statuses; maybe one per node */
+    for (uint32_t i = 0; i < filtered->refusals_len; i++) {
+        const struct extender_refusal *refusal = &filtered->refusals[i];
+        struct strmap *numbers = &known[refusal->unresolvable];
+        uintptr_t number = (uintptr_t)strmap_get(numbers, refusal->message);
+        if (!number) {
+            enum status_code code = refusal->unresolvable ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE;
+            number = diagnosis_add(diagnosis,
+                                   status_printf(cycle->arena, code, STR_FMT, STR_ARG(refusal->message)));
+            strmap_put(numbers, refusal->message, (void *)number);
         }
-        strmap_release(&known);
-        known = (struct strmap){ 0 };
+        diagnosis_assign(diagnosis, refusal->row, (uint32_t)number);
     }
+    strmap_release(&known[false]);
+    strmap_release(&known[true]);
 }
 
 struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
