@@ -10,6 +10,7 @@ enum { TABLES_BYTES_DEFAULT = 64 << 20, TABLES_MAX = 1024 };
 struct class_cache {
     struct cluster *cluster;
     VEC(struct class_table *) tables;
+    struct engine_stats *stats;
     size_t bytes, bytes_max;
     uint64_t clock;
     struct class_table scan;
@@ -52,10 +53,11 @@ static void slot_free(void *index)
     free(slot);
 }
 
-struct class_cache *class_cache_new(struct cluster *cluster, size_t bytes_max)
+struct class_cache *class_cache_new(struct cluster *cluster, size_t bytes_max, struct engine_stats *stats)
 {
     struct class_cache *cache = xcalloc(1, sizeof(*cache));
     cache->cluster = cluster;
+    cache->stats = stats;
     cache->bytes_max = bytes_max ? bytes_max : TABLES_BYTES_DEFAULT;
     cluster->index_free = slot_free;
     return cache;
@@ -81,10 +83,10 @@ void class_cache_free(struct class_cache *cache)
 }
 
 static bool build(struct class_cache *cache, struct class_table *table, const struct profile *profile,
-                  struct pod_info *pod, bool ranked, struct engine_stats *stats)
+                  struct pod_info *pod, bool ranked)
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
-    stats->tables_built++;
+    cache->stats->tables_built++;
     table->table.scratch = &cache->scratch;
     arena_reset(&cache->scratch);
     if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
@@ -131,11 +133,11 @@ static bool collect_changes(struct class_cache *cache, const struct class_table 
     return true;
 }
 
-static bool repair(struct class_cache *cache, struct class_table *table, struct engine_stats *stats)
+static bool repair(struct class_cache *cache, struct class_table *table)
 {
     if (!table_is_current(&table->table) || !collect_changes(cache, table))
         return false;
-    stats->rows_repaired += cache->changed.len;
+    cache->stats->rows_repaired += cache->changed.len;
     vec_for(&cache->changed, row)
         groups_remove(&table->groups, &table->table, *row);
     struct row_span span = { cache->changed.items, (uint32_t)cache->changed.len };
@@ -150,8 +152,7 @@ static bool repair(struct class_cache *cache, struct class_table *table, struct 
 }
 
 static struct class_table *ranked_table(struct class_cache *cache, struct class_slot *slot,
-                                        const struct profile *profile, struct pod_info *pod,
-                                        struct engine_stats *stats)
+                                        const struct profile *profile, struct pod_info *pod)
 {
     struct class_table *table = slot->table;
     if (!table) {
@@ -161,11 +162,10 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh =
-        !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, stats);
+    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table);
     if (!fresh) {
         table->profile = profile;
-        table->unfit = !build(cache, table, profile, pod->class->sample, true, stats);
+        table->unfit = !build(cache, table, profile, pod->class->sample, true);
         account(cache, table);
         make_room(cache, table);
     }
@@ -173,7 +173,7 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
 }
 
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
-                                    struct pod_info *pod, enum table_kind kind, struct engine_stats *stats)
+                                    struct pod_info *pod, enum table_kind kind)
 {
     struct class_slot *slot = pod->class->index;
     bool first = !slot;
@@ -183,8 +183,8 @@ struct class_table *class_cache_get(struct class_cache *cache, const struct prof
         pod->class->index = slot;
     }
     if (kind == TABLE_RANKED || (kind == TABLE_EITHER && !first))
-        return ranked_table(cache, slot, profile, pod, stats);
-    return build(cache, &cache->scan, profile, pod, false, stats) ? &cache->scan : NULL;
+        return ranked_table(cache, slot, profile, pod);
+    return build(cache, &cache->scan, profile, pod, false) ? &cache->scan : NULL;
 }
 
 size_t class_cache_len(const struct class_cache *cache)

@@ -83,7 +83,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         return r;
     generation_use(engine, &first, options->config);
     init_queue(engine, options);
-    engine->classes = class_cache_new(cluster, engine->tables_bytes_max);
+    engine->classes = class_cache_new(cluster, engine->tables_bytes_max, &engine->stats);
     if (options->ranks)
         engine->ranking = xcalloc(1, sizeof(*engine->ranking));
     return 0;

@@ -564,8 +564,7 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
                            : engine->slowest == PATH_SCAN ? TABLE_SCANNED
                                                           : TABLE_EITHER;
-    struct class_table *source =
-        class_cache_get(engine->classes, cycle->profile, cycle->info, kind, &engine->stats);
+    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind);
     if (!source)
         return false;
     *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };

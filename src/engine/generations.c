@@ -192,7 +192,7 @@ int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, 
     if (r < 0)
         return r;
     class_cache_free(engine->classes); /* tables are of the profiles that made them */
-    engine->classes = class_cache_new(engine->cluster, engine->tables_bytes_max);
+    engine->classes = class_cache_new(engine->cluster, engine->tables_bytes_max, &engine->stats);
     *vec_push(&engine->retired) = old;
     engine->retired_look_ns = 0;
     generation_use(engine, &made, setup->config);

@@ -21,7 +21,6 @@ struct diagnosis {
     uint32_t explicit_nodes;                         /* nodes with a status */
     uint64_t unschedulable_plugins, pending_plugins; /* by plugin index in the profile */
     struct str pre_filter_message;
-    bool pre_filter_rejected;
     struct str post_filter_message;
 };
 

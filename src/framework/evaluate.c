@@ -35,7 +35,6 @@ static void reject_all(struct cycle *cycle, struct evaluation *ret)
         return;
     }
     ret->diagnosis.absent = ret->pre_filter;
-    ret->diagnosis.pre_filter_rejected = true;
     ret->diagnosis.pre_filter_message = status_message(ret->pre_filter, cycle->arena);
     diagnosis_blame(&ret->diagnosis, cycle->profile, ret->pre_filter);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framework/rule.h"
+
 /* Which callback stands for which extension point. */
 #define POINT_CALLBACKS(X) \
     X(PRE_ENQUEUE, pre_enqueue) \
@@ -60,10 +62,20 @@ void plugin_reads(const struct plugin *plugin, struct cluster *cluster)
         pod_key_read(cluster, *path);
 }
 
+/* What rules take for granted: see framework/rule.h. */
+static void check_rules(const struct plugin *plugin)
+{
+    const struct node_rule *filter = plugin->filter_rule, *score = plugin->score_rule;
+    assert(!filter || !score || filter->column == score->column);
+    for (const struct event_rule *event = plugin->events; event && event->actions; event++)
+        assert(event->hint != rule_hint || (filter && rule_column_is_of_object(filter->column)));
+}
+
 static int init_instance(struct profile *profile, struct plugin_instance *instance,
                          const struct profile_config *config, struct cluster *cluster, struct error *err)
 {
     const struct plugin *plugin = instance->plugin;
+    check_rules(plugin);
     plugin_reads(plugin, cluster);
     if (!plugin->init)
         return 0;

@@ -12,7 +12,7 @@
  *     the queueing hint: rejected before, not after       rule_hint
  *
  * A plugin names the functions that it wants in its descriptor, as callbacks, and its rules as filter_rule and
- * score_rule. */
+ * score_rule. Both are about the same column. */
 #ifndef FRAMEWORK_RULE_H
 #define FRAMEWORK_RULE_H
 
@@ -27,6 +27,12 @@ enum node_column {
     COLUMN_PORTS,  /* host ports in use */
     COLUMN_IMAGES, /* distinct names */
 };
+
+/* Can the value be read from a Node object, without the model? */
+static inline bool rule_column_is_of_object(enum node_column column)
+{
+    return column != COLUMN_LABELS && column != COLUMN_PORTS && column != COLUMN_IMAGES;
+}
 
 /* What a node has in a column. All zero is a node that has nothing there. */
 union column_value {

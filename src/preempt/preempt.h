@@ -8,6 +8,12 @@
 #include "framework/run.h"
 #include "preempt/lowest_priority.h"
 
+struct default_preemption_args {
+    int32_t min_candidate_nodes_percentage;
+    int32_t min_candidate_nodes_absolute;
+};
+extern const struct plugin_args_kind default_preemption_args_kind;
+
 /* A node where the pod fits once the victims are gone. */
 struct preempt_candidate {
     uint32_t row;

@@ -9,7 +9,7 @@
 #include "plugins/node_resources/args.h"
 #include "plugins/pod_topology_spread/args.h"
 #include "plugins/volume_binding/args.h"
-#include "preempt/args.h"
+#include "preempt/preempt.h"
 
 #define AT(point) POINT_BIT(POINT_##point)
 
