@@ -78,7 +78,7 @@ static struct node_view in_view(struct berth_node_view view)
     return (struct node_view){ view.cluster, view.row, view.overlay };
 }
 
-/* The model is const for plugins; lists that are made when asked for are not seen as changes. */
+/* The model is const for plugins; lists that are made on demand are not seen as changes. */
 static struct cluster *in_cluster(const struct cluster *cluster)
 {
     return (struct cluster *)cluster;
@@ -99,7 +99,7 @@ static bool may_look(const void *cluster, const char *function)
     return false;
 }
 
-/* A plugin may ask about a node that is not there: berth_node_row() of a name that it made up, or of one that went. */
+/* A plugin may name a node that is not there: berth_node_row() of a name that it made up, or of one that went. */
 static bool exists(struct berth_node_view view)
 {
     const struct cluster *cluster = view.cluster;
@@ -326,7 +326,7 @@ static struct berth_str object_annotation(const void *object, const char *key)
     return object ? map_text(&((const struct meta *)object)->annotations, key) : nothing;
 }
 
-/* Of a kind that is not watched there are no objects: a plugin that asks for them has made a mistake. */
+/* Of a kind that is not watched there are no objects: a plugin that wants them has made a mistake. */
 static bool is_known(struct cluster *cluster, enum api_kind number, const char *kind)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;

@@ -39,7 +39,7 @@ struct metric *host_metric(const struct berth_metric_info *info, const struct be
 void host_metric_add(struct metric *metric, double value);
 void host_metric_set(struct metric *metric, double value);
 void host_metric_observe(struct metric *metric, double value);
-/* The families beside which those of plugins are shown: their names are taken. Before any plugin asks. */
+/* The families beside which those of plugins are shown: their names are taken. Before any plugin is made. */
 void host_metrics_reserve(const struct metric_info *infos, size_t len);
 /* From now on the init() of this plugin runs on this thread, which is for warnings; NULL: none does. */
 void host_metrics_for(const struct plugin *plugin);

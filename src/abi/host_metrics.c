@@ -1,9 +1,9 @@
-/* host_metrics.c: a registry per family that a plugin asks for, in the order in which they came.
+/* host_metrics.c: a registry per family that a plugin requests, in the order in which they came.
  *
- * Families are requested in init() as a rule; two plugins that ask for the same name share it, if they mean the same by
+ * Families are requested in init() as a rule; two plugins that request the same name share it, if they mean the same by
  * it.
  *
- * One family that is there twice, or a name that is none, and a reader may drop the whole page: what would make it so
+ * One family that is there twice, or a name that is none, and a reader may drop the page: what would make it so
  * is refused, with one warning. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static size_t buckets_len(const struct berth_metric_info *info)
 /* ---- what is refused ---- */
 static const struct metric_info *reserved; /* berth's */
 static size_t reserved_len;
-static _Thread_local const struct plugin *asking; /* its init() runs on this thread */
+static _Thread_local const struct plugin *being_made; /* its init() runs on this thread */
 
 void host_metrics_reserve(const struct metric_info *infos, size_t len)
 {
@@ -89,7 +89,7 @@ void host_metrics_reserve(const struct metric_info *infos, size_t len)
 
 void host_metrics_for(const struct plugin *plugin)
 {
-    asking = plugin;
+    being_made = plugin;
 }
 
 static struct metric *refuse(const char *name, const char *why)
@@ -103,7 +103,8 @@ static struct metric *refuse(const char *name, const char *why)
         strmap_put(&refusals, strbuf_slice(&key), key.text);
     unlock();
     if (is_new)
-        log_warning("A plugin does not get a metric", log_str("plugin", str_from(asking ? asking->name : "")),
+        log_warning("A plugin does not get a metric",
+                    log_str("plugin", str_from(being_made ? being_made->name : "")),
                     log_str("metric", str_from(name)), log_str("reason", str_from(why)));
     else
         strbuf_release(&key);

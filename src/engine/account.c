@@ -47,8 +47,8 @@ static void count(const struct cycle *cycle, const struct choice *choice,
     uint64_t plugins = of_scores ? participants->scores : participants->filters;
     for (uint32_t i = 0; i < order->len; i++) {
         const struct plugin *plugin = order->items[i]->plugin;
-        bool may_bow_out = of_scores ? plugin->pre_score != NULL : plugin->pre_filter != NULL;
-        if (!may_bow_out || plugins >> order->items[i]->index & 1)
+        bool may_skip = of_scores ? plugin->pre_score != NULL : plugin->pre_filter != NULL;
+        if (!may_skip || plugins >> order->items[i]->index & 1)
             probe_evaluated(cycle, order->items[i], stages[stage].name, stages[stage].is_first ? 1 : nodes);
     }
 }

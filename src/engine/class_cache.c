@@ -105,7 +105,7 @@ static void account(struct class_cache *cache, struct class_table *table)
     table->bytes = bytes;
 }
 
-static void make_room(struct class_cache *cache, const struct class_table *keep)
+static void drop_oldest(struct class_cache *cache, const struct class_table *keep)
 {
     while (cache->tables.len > 1 && (cache->bytes > cache->bytes_max || cache->tables.len > TABLES_MAX)) {
         struct class_table *oldest = NULL;
@@ -167,7 +167,7 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         table->profile = profile;
         table->unfit = !build(cache, table, profile, pod->class->sample, true);
         account(cache, table);
-        make_room(cache, table);
+        drop_oldest(cache, table);
     }
     return table->unfit ? NULL : table;
 }

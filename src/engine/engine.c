@@ -202,7 +202,7 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     ret->diagnosis = status_ok(choice.error) ? engine->diagnosis : NULL;
 }
 
-static bool must_ask_victims(const struct decision *decision)
+static bool must_evict(const struct decision *decision)
 {
     for (uint32_t i = 0; i < decision->victims_len; i++)
         if (!decision->victims[i]->terminating)
@@ -216,7 +216,7 @@ static void put_back(struct engine *engine, struct queued_pod *entry, const stru
 {
     const struct profile *profile = &engine->profiles[entry->profile];
     struct str node = STR("");
-    if (must_ask_victims(decision))
+    if (must_evict(decision))
         queue_hold(entry);
     queue_requeue(&engine->queue, entry, decision->unschedulable_plugins, decision->pending_plugins, now_ns);
     if (decision->nomination == NOMINATION_SET) {

@@ -105,7 +105,7 @@ struct decision {
     const struct diagnosis *diagnosis; /* where no node was feasible: why, node by node; else NULL */
     uint32_t nominated_row;
     enum nomination nomination; /* what becomes of its nomination, where it has no node */
-    /* Pods that must leave for it. With a host they are asked to. Without one the caller removes them, and calls
+    /* Pods that must leave for it. With a host they are evicted. Without one the caller removes them, and calls
      * engine_preemption_done(); the pod is held until then. */
     struct pod_info **victims;
     uint32_t victims_len;

@@ -26,7 +26,7 @@ struct candidates {
     uint32_t feasible; /* rows */
 };
 
-/* Does the pod's situation, apart from its class, ask for the plain path? */
+/* Does the pod need the plain path, whatever its class? */
 static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 {
     return pod->class->has_devices || pod->nominated_row != ROW_NONE ||
@@ -240,7 +240,7 @@ static void choose(struct engine *engine, struct cycle *cycle, struct candidates
 struct candidate_lister {
     struct row_lister lister;
     const struct candidates *candidates;
-    const uint64_t *taken; /* NULL: all rows of the candidates's groups */
+    const uint64_t *taken; /* NULL: all rows of the candidates' groups */
     struct arena *arena;
 };
 

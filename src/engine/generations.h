@@ -4,7 +4,7 @@
  *                           old profiles ──▶ retired: what they began (Permit, PreBind, Bind, victims) they finish
  *                                              └──▶ not referred to any more: released, their owner goes back
  *
- * A generation is made as a whole or not at all: if a plugin rejects its arguments nothing has changed. Indices of
+ * A generation is made completely or not at all: if a plugin rejects its arguments nothing has changed. Indices of
  * plugins mean something only within a generation; what crosses over is translated by name. */
 #ifndef ENGINE_GENERATIONS_H
 #define ENGINE_GENERATIONS_H

@@ -79,8 +79,8 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, 
                    struct error *err);
 /* A pod that was placed here has its node for good: other pods may have waited for it. */
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
-/* All were asked, or that failed: then the pod is tried again at once. Otherwise it waits for them to leave; if some
- * left while it was held, it does not wait. */
+/* The victims of the pod were deleted, or that failed: then the pod is tried again at once. Otherwise it waits for
+ * them to leave; if some left while it was held, it does not wait. */
 void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
 /* Any other event. */
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);

@@ -50,7 +50,7 @@ struct plugin_message *work_conclude(struct cycle_work *work, struct status stat
 /* ---- for the owner of the cycle ---- */
 /* Is the work still running? */
 bool work_busy(const struct cycle *cycle);
-/* Its result is no longer needed; the plugin can ask for that. */
+/* Its result is no longer needed; the plugin can find out with work_cancelled(). */
 void work_cancel(struct cycle *cycle);
 bool work_cancelled(const struct cycle *cycle);
 /* Frees what is left of work whose result was not needed. */

@@ -5,8 +5,8 @@
  *
  * An effect is one request that means the same when it is sent twice. An answer is sorted by what it says about the
  * cluster, not by its number: DONE, GONE, CONFLICT and REFUSED are facts; UNKNOWN means that it may have been done and
- * the resources that go with it stay taken; UNSENT means that it was not. The engine asks again after those two, until
- * there is a fact. */
+ * the resources that go with it stay taken; UNSENT means that it was not. The engine sends the request again after
+ * those two, until there is a fact. */
 #ifndef FRAMEWORK_EFFECTS_H
 #define FRAMEWORK_EFFECTS_H
 
@@ -88,7 +88,7 @@ extern const char *const answer_kind_names[ANSWER_KIND_COUNT];
 struct answer {
     enum answer_kind kind;
     struct str message;          /* of a refusal: what the API server said */
-    int64_t retry_after_ms;      /* the server asks for this much patience; 0: it does not */
+    int64_t retry_after_ms;      /* Retry-After; 0: the server did not send it */
     struct str resource_version; /* DONE: of the object after the change, if known */
     struct str node;             /* READ_POD: spec.nodeName */
     struct str uid;              /* READ_POD, CLAIM_CREATE */

@@ -143,8 +143,8 @@ uint64_t event_interest_of(const struct event_interest *interest, const struct c
     return interest->plugins[event->resource][action_slot(event->actions)];
 }
 
-enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_context *context,
-                    const struct pod *pod, const struct cluster_event *event)
+enum hint event_hint(const struct profile *profile, uint32_t plugin, struct hint_context *context,
+                     const struct pod *pod, const struct cluster_event *event)
 {
     const struct plugin_instance *instance = &profile->plugins[plugin];
     const struct event_rule *rules = plugin_event_rules(instance->plugin);
@@ -219,7 +219,7 @@ enum event_resource pod_event_resource(const struct pod *pod)
     return pod->spec.node_name.len ? EVENT_ASSIGNED_POD : EVENT_UNSCHEDULED_POD;
 }
 
-/* Does the pod ask for less of something than before? */
+/* Does the pod request less of something than before? */
 static bool scaled_down(const struct pod *before, const struct pod *after, struct arena *arena)
 {
     const struct pod_requests_options opts = { .use_status = true, .use_status_pod_level = true };

@@ -146,8 +146,8 @@ uint64_t event_interest_of(const struct event_interest *interest, const struct c
 /* The rules of a plugin, as written. One that can reject pods and says nothing about events wakes with all of them. */
 const struct event_rule *plugin_event_rules(const struct plugin *plugin);
 /* What the plugin says about the pod; `context` needs everything but `plugin` and `self`. */
-enum hint event_ask(const struct profile *profile, uint32_t plugin, struct hint_context *context,
-                    const struct pod *pod, const struct cluster_event *event);
+enum hint event_hint(const struct profile *profile, uint32_t plugin, struct hint_context *context,
+                     const struct pod *pod, const struct cluster_event *event);
 
 /* ---- what an update of an object means ---- */
 struct action_list {

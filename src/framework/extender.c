@@ -1,4 +1,4 @@
-/* extender.c: asks the extenders of a profile, in the order and with the consequences of the reference. */
+/* extender.c: calls the extenders of a profile, in the order and with the consequences of the reference. */
 #include "framework/extender.h"
 
 #include "base/log.h"

@@ -47,7 +47,7 @@ struct extender_scores {
 struct extender_calls {
     int (*filter)(struct extender *self, struct cycle *cycle, struct row_list nodes,
                   struct extender_filtered *ret, struct error *err);
-    /* The question goes out; the answer is waited for later. Each begin has its end, in the same cycle. */
+    /* Sends the request; end_score() waits for the answer. Each begin has its end, in the same cycle. */
     void (*begin_score)(struct extender *self, struct cycle *cycle, struct row_list nodes);
     int (*end_score)(struct extender *self, struct cycle *cycle, struct row_list nodes,
                      struct extender_scores *ret, struct error *err);
@@ -76,8 +76,8 @@ struct extenders {
 /* Stands for the extenders among the plugins that rejected a pod: any event may help. */
 extern const struct plugin plugin_extender;
 
-/* The profile works with these from now on; they stay the caller's. NULL or none: nothing changes. Before anybody
- * uses the profile. */
+/* The profile works with these from now on; they stay the caller's. NULL or none: nothing changes. Before the
+ * profile is used. */
 void profile_extend(struct profile *profile, const struct extenders *extenders);
 
 bool extender_wants(const struct extender *extender, const struct pod *pod);
@@ -91,7 +91,7 @@ struct extender *extenders_binder(const struct profile *profile, const struct po
 /* Leaves the rows that all extenders accept; others get a status. Error: an extender failed that is not ignorable. */
 struct status extenders_filter(struct cycle *cycle, uint32_t *rows, uint32_t *len,
                                struct diagnosis *diagnosis);
-/* Adds to the totals. One that fails has no opinion. */
+/* Adds to the totals. An extender that fails adds nothing. */
 void extenders_score(struct cycle *cycle, struct score_table *scores);
 
 /* What an extender's failure does to an attempt: nothing if it is ignorable, which the log tells; else an Error. */

@@ -79,7 +79,7 @@ struct plugin {
     void (*forget)(void *state);
 
     struct status (*pre_enqueue)(const void *self, const struct pod *pod, struct arena *arena);
-    bool gates_preemptors; /* pre_enqueue is called only for a pod whose victims are being asked to leave */
+    bool gates_preemptors; /* pre_enqueue is called only for a pod whose victims are being deleted */
     /* Queue order: does a go before b? */
     bool (*less)(const struct pod_info *a, const struct pod_info *b);
 

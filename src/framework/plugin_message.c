@@ -1,4 +1,4 @@
-/* plugin_message.c: a list that grows at one end by compare and swap, and is taken as a whole; see plugin_message.h. */
+/* plugin_message.c: a list that grows at one end by compare and swap, and is taken at once; see plugin_message.h. */
 #include "framework/plugin_message.h"
 
 #include <stdlib.h>

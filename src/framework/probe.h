@@ -2,7 +2,7 @@
  *
  *     engine, queue ──▶ struct probe ──▶ serve/observer
  *
- * No decision depends on a probe: it is told, never asked. Without one (a simulation, a benchmark) no clock is read and
+ * No decision depends on a probe, which only receives. Without one (a simulation, a benchmark) no clock is read and
  * nothing is called. Everything is called on the thread of the engine.
  *
  * The points are reported as the reference reports them, the same number of times with the same status. Their times are
@@ -63,7 +63,7 @@ struct probe {
                  enum hint hint, int64_t ns);
     void (*event)(void *context, enum event_label label, int64_t ns);
     void (*permit_wait)(void *context, enum status_code code, int64_t ns);
-    /* All victims of a pod were asked to leave, or that failed. */
+    /* All victims of a pod were deleted, or that failed. */
     void (*preemption)(void *context, bool failed, int64_t ns);
 };
 

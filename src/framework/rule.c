@@ -105,8 +105,8 @@ static struct status prepare(struct cycle *cycle, const struct node_rule *rule, 
     return ret->pod ? STATUS_OK : STATUS_SKIPPED;
 }
 
-static struct status ask(struct cycle *cycle, const struct node_rule *rule, struct prepared *prepared,
-                         struct node_view node, int64_t *ret)
+static struct status judge_node(struct cycle *cycle, const struct node_rule *rule, struct prepared *prepared,
+                                struct node_view node, int64_t *ret)
 {
     if (!prepared->rule && rule->unprepared)
         return status_printf(cycle->arena, STATUS_ERROR, "%s", rule->unprepared);
@@ -126,7 +126,7 @@ struct status rule_filter(struct cycle *cycle, struct node_view node)
 {
     const struct node_rule *rule = cycle->current->plugin->filter_rule;
     int64_t answer = 0;
-    struct status status = ask(cycle, rule, &state_of(cycle)->filter, node, &answer);
+    struct status status = judge_node(cycle, rule, &state_of(cycle)->filter, node, &answer);
     return status_ok(status) ? rule_status(rule, answer) : status;
 }
 
@@ -137,7 +137,7 @@ struct status rule_pre_score(struct cycle *cycle)
 
 struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
-    return ask(cycle, cycle->current->plugin->score_rule, &state_of(cycle)->score, node, ret);
+    return judge_node(cycle, cycle->current->plugin->score_rule, &state_of(cycle)->score, node, ret);
 }
 
 /* ---- hints ---- */

@@ -57,7 +57,7 @@ struct permit_wait {
     int64_t timeout_ms[PLUGINS_MAX]; /* of those */
 };
 struct status run_permit(struct cycle *cycle, uint32_t row, struct permit_wait *ret);
-/* Asks which plugins have something to do at PreBind. Success: some; Skip: none; Error. */
+/* Finds out which plugins have something to do at PreBind. Success: some; Skip: none; Error. */
 struct status run_pre_bind_pre_flights(struct cycle *cycle, uint32_t row);
 /* Wait: call again with the same cycle and `resume`, which is 0 at first. */
 struct status run_pre_bind(struct cycle *cycle, uint32_t row, uint32_t *resume);
@@ -76,7 +76,7 @@ struct evaluation {
     struct diagnosis diagnosis;
 };
 /* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. A pod
- * whose own nominated node is feasible needs no other, unless every node is asked for. */
+ * whose own nominated node is feasible needs no other, unless every node is wanted. */
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
 /* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A
  * profile without scorers needs one, unless an extender looks at them. */

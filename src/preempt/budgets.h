@@ -1,6 +1,6 @@
 /* budgets.h: which pods cannot be evicted without violating a PodDisruptionBudget?
  *
- * A budget is found by the namespace of the pod; its selector is compiled once for a whole search. Each node is checked
+ * A budget is found by the namespace of the pod; its selector is compiled once for all nodes. Each node is checked
  * with fresh allowances: nodes are alternatives, only one of them loses its pods. */
 #ifndef PREEMPT_BUDGETS_H
 #define PREEMPT_BUDGETS_H

@@ -3,7 +3,7 @@
  * The search is preempt_find(). It begins at another node in each call, so that not always the same nodes lose their
  * pods; the sequence is the same in every run.
  *
- * While the victims are being asked to leave, PreEnqueue gates the pod, so that it does not look for other victims
+ * While the victims are being deleted, PreEnqueue gates the pod, so that it does not look for other victims
  * meanwhile. The queue knows which pods that are (queue_hold()). */
 #include "base/rng.h"
 #include "codec/record_rows.h"
@@ -96,7 +96,7 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
     return found.status;
 }
 
-/* Called only while the pod's victims are being asked to leave. */
+/* Called only while the pod's victims are being deleted. */
 static struct status pre_enqueue(const void *self, const struct pod *pod, struct arena *arena)
 {
     (void)self, (void)pod, (void)arena;

@@ -37,7 +37,7 @@ enum hint hint_eval_plugin(struct queue *queue, const struct queued_pod *entry, 
     };
     const struct profile *profile = &queue->options.profiles[entry->profile];
     int64_t begun_ns = probe_now(profile->probe);
-    enum hint hint = event_ask(profile, plugin, &context, entry->pod->api, event);
+    enum hint hint = event_hint(profile, plugin, &context, entry->pod->api, event);
     if (profile->probe)
         profile->probe->hint(profile->probe->context, profile, plugin, event_label(event), hint,
                              probe_now(profile->probe) - begun_ns);

@@ -12,7 +12,7 @@
 
 enum { TRIM_MIN = 4096 }; /* an empty queue gives back tables larger than this */
 #define ORDERING_WINDOW_NS \
-    NS_PER_SECOND /* backoffs end with whole seconds: pods that wake together are sorted */
+    NS_PER_SECOND /* backoffs end with full seconds: pods that wake together are sorted */
 #define LEFTOVERS_PERIOD_NS (30 * NS_PER_SECOND)
 #define UNSCHEDULABLE_MAX_NS (300 * NS_PER_SECOND)
 

@@ -10,7 +10,7 @@
  *
  *     active          to be decided: in the order of the profile's QueueSort plugin, then of age
  *     backoff         tried in vain; waits before the next attempt, longer each time. A rejected pod is taken from here
- *                     when no pod is active; one that failed with an error waits the whole time
+ *                     when no pod is active; one that failed with an error waits until it is over
  *     unschedulable   rejected, and nothing that could help has happened since
  *     gated           held back by a PreEnqueue plugin
  *     in flight       being decided. What happens meanwhile is remembered and counts when it comes back
@@ -19,7 +19,7 @@
  * hint of one of them says that the event may help. Rejected pods wait in lists, one for each set of rejecting plugins,
  * so that an event costs nothing where no pod waits for it.
  *
- * A pod that preempts is held until all its victims were asked to leave and the last one has: a PreEnqueue plugin with
+ * A pod that preempts is held until all its victims were deleted and the last one has left: a PreEnqueue plugin with
  * gates_preemptors (DefaultPreemption) gates it meanwhile, so that it does not look for other victims.
  *
  * Time comes in as an argument, in nanoseconds since 1970; queue_next_due() tells when queue_tick() has something to
@@ -71,7 +71,7 @@ struct queued_pod {
     int64_t since_ns;         /* when it came, or came back from its last attempt */
     uint64_t order;           /* breaks ties of since_ns */
     int64_t first_attempt_ns; /* when it was first ready to be decided; QUEUE_NEVER: not yet */
-    int64_t backoff_until_ns; /* a whole second; 0: not worked out */
+    int64_t backoff_until_ns; /* a full second; 0: not computed */
     int64_t
         flushed_ns; /* when it was last tried again for having waited so long; 0: never since its attempt */
     uint32_t attempts, rejections, errors_in_a_row;
@@ -80,8 +80,8 @@ struct queued_pod {
     int32_t gate;                    /* index of the plugin that holds it back, or GATE_NONE */
     bool was_flushed;                /* nothing woke it but its long wait */
     bool missed;                     /* something that may help happened while its gate held it back */
-    bool is_held;                    /* its victims are being asked to leave */
-    struct pod_info *last_victim;    /* all others were asked; referenced. NULL: not yet */
+    bool is_held;                    /* its victims are being deleted */
+    struct pod_info *last_victim;    /* all others were deleted; referenced. NULL: not yet */
 
     /* in flight */
     struct list_link flight;
@@ -175,9 +175,9 @@ int64_t queue_next_backoff(const struct queue *queue);
 /* ---- while victims leave ---- */
 /* The pod in flight preempts: it is held once it is requeued. One that is held already stays as it is. */
 void queue_hold(struct queued_pod *entry);
-/* All its victims but this one were asked: the pod is held only until it is gone or terminating. */
+/* All its victims but this one were deleted: the pod is held only until it is gone or terminating. */
 void queue_hold_last(struct queue *queue, const struct pod_info *pod, struct pod_info *victim);
-/* All were asked. The pod is not held any more; if something that may help happened meanwhile, it counts now. Failed:
+/* All were deleted. The pod is not held any more; if something that may help happened meanwhile, it counts now. Failed:
  * the pod is tried at once. */
 void queue_hold_end(struct queue *queue, struct pod_info *pod, bool failed, int64_t now_ns);
 bool queue_is_held(const struct queue *queue, const struct queued_pod *entry);

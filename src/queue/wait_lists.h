@@ -1,7 +1,7 @@
 /* wait_lists.h: the lists in which rejected and gated pods wait: one for each profile, set of rejecting plugins and
  * gate.
  *
- * An event concerns some plugins. Lists of pods that none of them rejected are passed over whole. An empty list stays
+ * An event concerns some plugins. Lists of pods that none of them rejected are passed over. An empty list stays
  * for the next pod that is rejected alike, up to a number of lists. */
 #ifndef QUEUE_WAIT_LISTS_H
 #define QUEUE_WAIT_LISTS_H

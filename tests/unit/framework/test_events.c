@@ -154,16 +154,16 @@ static void test_hints(void **state)
     struct cluster_event volume = event_of(EVENT_PV, ACTION_UPDATE),
                          new_volume = event_of(EVENT_PV, ACTION_ADD);
     hint_calls = 0;
-    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &added), HINT_SKIP);
+    assert_int_equal(event_hint(&f.profile, 0, &context, pod, &added), HINT_SKIP);
     assert_int_equal(hint_calls, 1);
-    assert_int_equal(event_ask(&f.profile, 0, &context, pod, &tainted),
+    assert_int_equal(event_hint(&f.profile, 0, &context, pod, &tainted),
                      HINT_QUEUE); /* no hint is registered */
-    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &tainted), HINT_SKIP);
+    assert_int_equal(event_hint(&f.profile, 1, &context, pod, &tainted), HINT_SKIP);
     assert_int_equal(hint_calls, 2);
-    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &volume),
+    assert_int_equal(event_hint(&f.profile, 1, &context, pod, &volume),
                      HINT_QUEUE); /* one of two rules is enough */
-    assert_int_equal(event_ask(&f.profile, 1, &context, pod, &new_volume), HINT_SKIP);
-    assert_int_equal(event_ask(&f.profile, 2, &context, pod, &added), HINT_QUEUE);
+    assert_int_equal(event_hint(&f.profile, 1, &context, pod, &new_volume), HINT_SKIP);
+    assert_int_equal(event_hint(&f.profile, 2, &context, pod, &added), HINT_QUEUE);
     arena_release(&arena);
     fixture_release(&f);
 }

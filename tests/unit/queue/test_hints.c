@@ -95,7 +95,7 @@ static void check_hint(struct setup *setup, struct pod_info *pod, const struct c
                      queue || skip);
         if (!queue && !skip)
             continue;
-        enum hint hint = event_ask(&setup->profile, i, &context, pod->api, event);
+        enum hint hint = event_hint(&setup->profile, i, &context, pod->api, event);
         setup->answers++;
         setup->queued += queue;
         if (hint == HINT_QUEUE && skip && may_queue_more(plugin))
@@ -199,7 +199,7 @@ static enum hint hint_for(struct fixture *f, const struct cluster_event *event)
     struct hint_context context = { .cluster = &f->cluster,
                                     .info = fixture_pod(f, "waiting"),
                                     .arena = &scratch };
-    enum hint hint = event_ask(&f->profile, 0, &context, context.info->api, event);
+    enum hint hint = event_hint(&f->profile, 0, &context, context.info->api, event);
     arena_release(&scratch);
     return hint;
 }
