@@ -9,7 +9,7 @@ static int by_age(const void *a, const void *b)
 {
     const struct pod_binding *x = *(const struct pod_binding *const *)a,
                              *y = *(const struct pod_binding *const *)b;
-    return COMPARE(x->started_ns, y->started_ns) ?: str_cmp(strbuf_slice(&x->key), strbuf_slice(&y->key));
+    return COMPARE(x->started_ns, y->started_ns) ?: str_cmp(x->key, y->key);
 }
 
 static void put_permits(struct json_writer *json, const struct pod_binding *binding, int64_t now_ns)

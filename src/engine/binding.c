@@ -73,7 +73,7 @@ static void retire(struct pod_binding *binding)
     binding_writes_cancel(binding);
     poll_stop(binding);
     leave_stage(binding);
-    strmap_remove(&engine->bindings, strbuf_slice(&binding->key));
+    strmap_remove(&engine->bindings, binding->key);
     *vec_push(&engine->ended) = binding;
 }
 
@@ -83,7 +83,6 @@ static void binding_free(struct pod_binding *binding)
     cycle_release(&binding->cycle);
     pod_info_unref(cluster, binding->origin);
     arena_release(&binding->arena);
-    strbuf_release(&binding->key);
     free(binding);
 }
 
@@ -286,8 +285,8 @@ static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycl
     binding->stage = BINDING_PERMIT;
     binding->stage_ns = probe_now(engine->probe);
     engine->bindings_at[BINDING_PERMIT]++;
-    strbuf_str(&binding->key, pod_key(entry->pod->api, &scratch));
-    strmap_put(&engine->bindings, strbuf_slice(&binding->key), binding);
+    binding->key = arena_str(&binding->arena, pod_key(entry->pod->api, &scratch));
+    strmap_put(&engine->bindings, binding->key, binding);
     return binding;
 }
 

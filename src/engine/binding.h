@@ -25,7 +25,6 @@ struct binding_write;
 
 struct pod_binding {
     struct engine *engine;
-    struct strbuf key; /* pod_key() */
     struct cycle cycle;
     struct cycle_writer writer;
     struct arena arena;       /* of the cycle */
@@ -34,7 +33,8 @@ struct pod_binding {
     int64_t stage_ns;         /* by the probe's clock: when the stage began */
     struct queued_pod *entry; /* in flight */
     uint32_t row;
-    struct str node;      /* in the arena, as `elsewhere` */
+    struct str key; /* pod_key(); in the arena, as the next two */
+    struct str node;
     struct str elsewhere; /* another client has bound the pod to that node */
     enum binding_stage stage;
     bool advancing, ended;

@@ -266,33 +266,30 @@ static void remove_node(struct engine *engine, struct str name, int64_t now_ns)
 }
 
 /* ---- everything else ---- */
-/* Kinds that pods wait for. */
-static const struct {
-    bool wakes;
-    enum event_resource resource;
-} resources[KIND_COUNT] = {
-    [KIND_PV] = { true, EVENT_PV },
-    [KIND_PVC] = { true, EVENT_PVC },
-    [KIND_STORAGE_CLASS] = { true, EVENT_STORAGE_CLASS },
-    [KIND_CSI_NODE] = { true, EVENT_CSI_NODE },
-    [KIND_CSI_DRIVER] = { true, EVENT_CSI_DRIVER },
-    [KIND_CSI_STORAGE_CAPACITY] = { true, EVENT_CSI_STORAGE_CAPACITY },
-    [KIND_VOLUME_ATTACHMENT] = { true, EVENT_VOLUME_ATTACHMENT },
-    [KIND_RESOURCE_CLAIM] = { true, EVENT_RESOURCE_CLAIM },
-    [KIND_RESOURCE_SLICE] = { true, EVENT_RESOURCE_SLICE },
-    [KIND_DEVICE_CLASS] = { true, EVENT_DEVICE_CLASS },
+/* Kinds that pods wait for; 0: no pod waits for them. */
+static const enum event_resource resources[KIND_COUNT] = {
+    [KIND_PV] = EVENT_PV,
+    [KIND_PVC] = EVENT_PVC,
+    [KIND_STORAGE_CLASS] = EVENT_STORAGE_CLASS,
+    [KIND_CSI_NODE] = EVENT_CSI_NODE,
+    [KIND_CSI_DRIVER] = EVENT_CSI_DRIVER,
+    [KIND_CSI_STORAGE_CAPACITY] = EVENT_CSI_STORAGE_CAPACITY,
+    [KIND_VOLUME_ATTACHMENT] = EVENT_VOLUME_ATTACHMENT,
+    [KIND_RESOURCE_CLAIM] = EVENT_RESOURCE_CLAIM,
+    [KIND_RESOURCE_SLICE] = EVENT_RESOURCE_SLICE,
+    [KIND_DEVICE_CLASS] = EVENT_DEVICE_CLASS,
 };
 
 static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
                  int64_t now_ns)
 {
-    struct cluster_event event = { .resource = resources[kind].resource,
+    struct cluster_event event = { .resource = resources[kind],
                                    .actions = !before  ? ACTION_ADD
                                               : !after ? ACTION_DELETE
                                                        : ACTION_UPDATE,
                                    .before = before,
                                    .after = after };
-    if (!resources[kind].wakes)
+    if (!resources[kind])
         return;
     int64_t begun_ns = probe_now(engine->probe);
     engine_event(engine, &event, now_ns);

@@ -15,16 +15,15 @@ enum { NS_IN_SECOND = 1000000000 };
 enum status_state { STATE_NONE, STATE_WAITING, STATE_WRITING, STATE_WRITTEN, STATE_COUNT };
 
 struct status_record {
-    struct strbuf key;
     struct pod_statuses *statuses;
     enum status_state state;
     struct list_link link; /* WAITING: in pod_statuses.waiting */
     struct write *write;   /* WRITING */
     struct arena sent_arena, next_arena;
     struct status_change sent, next;
-    bool has_sent;                   /* `sent` is there, or will be; WAITING: maybe not */
-    bool has_next;                   /* WAITING: always; WRITING: maybe */
-    struct str namespace, name, uid; /* of the pod; in `texts` */
+    bool has_sent;                        /* `sent` is there, or will be; WAITING: maybe not */
+    bool has_next;                        /* WAITING: always; WRITING: maybe */
+    struct str key, namespace, name, uid; /* of the pod; in `texts` */
     struct arena texts;
     int64_t generation;
     struct opt_time since; /* when the condition that was sent got its status */
@@ -61,7 +60,6 @@ static void record_free(struct status_record *record)
     arena_release(&record->sent_arena);
     arena_release(&record->next_arena);
     arena_release(&record->texts);
-    strbuf_release(&record->key);
     free(record);
 }
 
@@ -83,7 +81,7 @@ static void drop(struct status_record *record)
     if (record->write)
         writes_cancel(statuses->writes, record->write);
     enter(record, STATE_NONE);
-    strmap_remove(&statuses->by_pod, strbuf_slice(&record->key));
+    strmap_remove(&statuses->by_pod, record->key);
     record_free(record);
 }
 
@@ -138,12 +136,12 @@ static struct status_record *record_new(struct pod_statuses *statuses, const str
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
     struct status_record *record = xcalloc(1, sizeof(*record));
     record->statuses = statuses;
-    strbuf_str(&record->key, pod_key(pod, &scratch));
+    record->key = arena_str(&record->texts, pod_key(pod, &scratch));
     record->namespace = arena_str(&record->texts, pod->meta.namespace);
     record->name = arena_str(&record->texts, pod->meta.name);
     record->uid = arena_str(&record->texts, pod->meta.uid);
     record->generation = pod->meta.generation;
-    strmap_put(&statuses->by_pod, strbuf_slice(&record->key), record);
+    strmap_put(&statuses->by_pod, record->key, record);
     return record;
 }
 
@@ -216,7 +214,7 @@ static const struct pod *known_pod(const struct status_record *record)
     _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
     const struct pod_statuses *statuses = record->statuses;
     const struct pod *pod = statuses->known(statuses->context, record->namespace, record->name);
-    return pod && str_eq(pod_key(pod, &scratch), strbuf_slice(&record->key)) ? pod : NULL;
+    return pod && str_eq(pod_key(pod, &scratch), record->key) ? pod : NULL;
 }
 
 /* A later change replaces what waits; a nomination that it leaves alone stays wanted. */
@@ -343,7 +341,7 @@ static void end_write(const struct status_event *event)
         return;
     }
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    strbuf_str(&key, strbuf_slice(&record->key));
+    strbuf_str(&key, record->key);
     if (record->has_next)
         enter(record, STATE_WAITING);
     else if (!done)

@@ -10,7 +10,7 @@ uint32_t enough_nodes(const struct profile *profile, uint32_t all_nodes, int32_t
 {
     if (percentage == EVERY_NODE)
         return all_nodes;
-    if (!profile->points[POINT_SCORE].len && !extenders_choose(profile))
+    if (!profile->points[POINT_SCORE].len && !extenders_decide(profile, NULL))
         return 1;
     if (all_nodes < NODES_ENOUGH_MIN)
         return all_nodes;

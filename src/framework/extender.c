@@ -59,13 +59,7 @@ bool extender_wants(const struct extender *extender, const struct pod *pod)
 bool extenders_decide(const struct profile *profile, const struct pod *pod)
 {
     for_extenders(profile, extender) if ((extender->filters || extender->prioritizes) &&
-                                         extender_wants(extender, pod)) return true;
-    return false;
-}
-
-bool extenders_choose(const struct profile *profile)
-{
-    for_extenders(profile, extender) if (extender->filters || extender->prioritizes) return true;
+                                         (!pod || extender_wants(extender, pod))) return true;
     return false;
 }
 

@@ -81,10 +81,9 @@ extern const struct plugin plugin_extender;
 void profile_extend(struct profile *profile, const struct extenders *extenders);
 
 bool extender_wants(const struct extender *extender, const struct pod *pod);
-/* Does one of them have a say in where this pod can go? Then every node that fits must be known by name. */
+/* Does one of them filter or score nodes for this pod (NULL: for any)? Then every node that fits must be known by
+ * name. */
 bool extenders_decide(const struct profile *profile, const struct pod *pod);
-/* Does the profile have one that filters or scores, whatever the pod? */
-bool extenders_choose(const struct profile *profile);
 /* The extender that binds the pod, or NULL. */
 struct extender *extenders_binder(const struct profile *profile, const struct pod *pod);
 
