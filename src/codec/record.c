@@ -161,8 +161,11 @@ void record_copy(const struct record_type *type, const void *record, struct aren
 
 bool record_member_equal(struct record_member member, const void *a, const void *b)
 {
+    enum { USUAL_LEN = 512 };
     _cleanup_(strbuf_release) struct strbuf left = { 0 }, right = { 0 };
+    strbuf_reserve(&left, USUAL_LEN);
     record_member_put_key(&left, member, a);
+    strbuf_reserve(&right, left.len);
     record_member_put_key(&right, member, b);
     return str_eq(strbuf_slice(&left), strbuf_slice(&right));
 }

@@ -42,7 +42,7 @@ typedef void next_fn(struct leader_lease *lease, int result, struct error *err);
 
 /* A request under way. One whose time is over, or that is abandoned, is forgotten: its response, which comes later,
  * only frees it. */
-struct exchange {
+struct lease_request {
     struct leader_lease *lease; /* NULL: its response is not needed any more */
     uint64_t id;
     int64_t timeout_ms;
@@ -80,10 +80,10 @@ struct leader_lease {
 
     struct loop *loop; /* NULL: not started */
     struct loop_timer timer;
-    int64_t due_ns;                 /* the next attempt, by the clock of the host */
-    struct exchange *under_way;     /* NULL: no request */
-    struct loop_timer timeout;      /* of that request */
-    struct completion *released_at; /* that lease_release() waits for; NULL: it does not */
+    int64_t due_ns;                  /* the next attempt, by the clock of the host */
+    struct lease_request *under_way; /* NULL: no request */
+    struct loop_timer timeout;       /* of that request */
+    struct completion *released_at;  /* that lease_release() waits for; NULL: it does not */
 };
 
 static int64_t now_ns(const struct leader_lease *lease)
@@ -267,7 +267,7 @@ static void abandon(struct leader_lease *lease)
 static void on_timeout(struct loop_timer *timer)
 {
     struct leader_lease *lease = container_of(timer, struct leader_lease, timeout);
-    const struct exchange late = *lease->under_way;
+    const struct lease_request late = *lease->under_way;
     char sentence[64];
     snprintf(sentence, sizeof(sentence), "no answer within %lld ms", (long long)late.timeout_ms);
     abandon(lease);
@@ -276,21 +276,21 @@ static void on_timeout(struct loop_timer *timer)
 
 static void on_done(void *user, struct http_response *response)
 {
-    struct exchange *exchange = user;
-    struct leader_lease *lease = exchange->lease;
+    struct lease_request *sent = user;
+    struct leader_lease *lease = sent->lease;
     if (lease) {
         lease->under_way = NULL;
         loop_timer_stop(lease->loop, &lease->timeout);
-        exchange->done(lease, response);
+        sent->done(lease, response);
     }
-    free(exchange);
+    free(sent);
 }
 
 static void api_send_request(void *user _unused_, const char *method, struct str path, struct str body,
                              int64_t timeout_ms, response_fn *done, struct leader_lease *lease)
 {
     static const struct http_callbacks callbacks = { .on_done = on_done };
-    struct exchange *exchange = xmalloc(sizeof(*exchange));
+    struct lease_request *sent = xmalloc(sizeof(*sent));
     const struct api_request request = {
         .method = method,
         .path = path,
@@ -301,16 +301,16 @@ static void api_send_request(void *user _unused_, const char *method, struct str
         .timeout_ms = timeout_ms,
         .body_bytes_max = BODY_BYTES_MAX,
         .callbacks = &callbacks,
-        .user = exchange,
+        .user = sent,
     };
     struct error err;
-    *exchange = (struct exchange){ lease, 0, timeout_ms, done };
-    if (api_send(lease->options.api, &request, &exchange->id, &err) < 0) {
-        free(exchange);
+    *sent = (struct lease_request){ lease, 0, timeout_ms, done };
+    if (api_send(lease->options.api, &request, &sent->id, &err) < 0) {
+        free(sent);
         respond_without(lease, done, HTTP_UNSENT, err.text);
         return;
     }
-    lease->under_way = exchange;
+    lease->under_way = sent;
     loop_timer_set(lease->loop, &lease->timeout, monotonic_ns() + timeout_ms * NS_PER_MS);
 }
 

@@ -1,5 +1,6 @@
 """Shared objects with plugins, built with only a compiler and the public header, and loaded into berth."""
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,13 +14,13 @@ sys.dont_write_bytecode = True
 from cli import BERTH, Case, main, node, pod  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "examples", "plugins")
-CC = os.environ.get("CC", "cc")
+CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = os.environ.get("CXX", "c++")
 INCLUDE = os.environ.get("BERTH_INCLUDE", os.path.join(ROOT, "include"))
 BUILT = tempfile.TemporaryDirectory()
 
 
-def build(source, name=None, defines=(), compiler=(CC,)):
+def build(source, name=None, defines=(), compiler=tuple(CC)):
     """The path of the shared object of a source file, built once."""
     name = name or os.path.splitext(os.path.basename(source))[0]
     target = os.path.join(BUILT.name, name + ".so")
@@ -210,7 +211,7 @@ class Newcomer(Plugins):
         config = self.write("quiet.yaml", self.shown("(`quiet.yaml`):"))
         command = self.shown("**3. Build it.**").split()
         self.assertEqual(command[0], "cc")
-        subprocess.run([CC, "-I" + INCLUDE, "-Wall", "-Wextra", "-Werror", *command[1:]], cwd=self.path(""), check=True)
+        subprocess.run([*CC, "-I" + INCLUDE, "-Wall", "-Wextra", "-Werror", *command[1:]], cwd=self.path(""), check=True)
         objects = [node("loud"), node("still", labels={"quiet": "yes"}), pod("a"), pod("b")]
         report = self.run_with(self.path("quiet.so"), config, objects)
         self.assertEqual(set(self.placed(report).values()), {"loud"})
@@ -264,7 +265,7 @@ class Permission(Plugins):
 
     def test_it_times_out(self):
         config = enable("Everything").replace("- plugins: {", "- plugins: {queueSort: {disabled: [{name: PrioritySort}]}, ")
-        plugin = build(os.path.join(HERE, "everything.c"), compiler=(CC, "-pthread"))
+        plugin = build(os.path.join(HERE, "everything.c"), compiler=(*CC, "-pthread"))
         objects = [node("a"), pod("p", labels={"test/permit": "timeout"}), pod("q")]
         report = self.run_with(plugin, config, objects)
         self.assertEqual(self.placed(report), {"default/q": "a"})
