@@ -36,7 +36,8 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
 {
     struct str key = object_key(&cluster->scratch, api->meta.namespace, api->meta.name);
     struct pod_record *record = xmalloc(sizeof(*record) + key.len);
-    memcpy(record->text, key.ptr, key.len);
+    if (key.len)
+        memcpy(record->text, key.ptr, key.len);
     record->key = (struct str){ record->text, key.len };
     struct pod_info *pod = &record->info;
     *pod = (struct pod_info){
