@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "codec/doc.h"
 #include "codec/record_rows.h"
 #include "net/file.h"
 #include "net/tls.h"
@@ -522,7 +523,7 @@ static struct str exec_config(yyjson_val *cluster, struct arena *arena)
 {
     size_t i, count, len;
     yyjson_val *item;
-    yyjson_arr_foreach(yyjson_obj_get(cluster, "extensions"), i, count, item) {
+    yyjson_arr_foreach(doc_items(yyjson_obj_get(cluster, "extensions")), i, count, item) {
         yyjson_val *extension = yyjson_obj_get(item, "extension");
         if (!yyjson_equals_str(yyjson_obj_get(item, "name"), "client.authentication.k8s.io/exec") ||
             !extension)

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "cmd/common.h"
+#include "codec/doc.h"
 #include "debug/waiting.h"
 #include "sync/watched.h"
 
@@ -118,7 +119,7 @@ static void reason_cell(struct grid *grid, yyjson_val *pod)
     yyjson_val *plugin;
     if (gate.len)
         strbuf_printf(&text, "held back by " STR_FMT, STR_ARG(gate));
-    yyjson_arr_foreach(yyjson_obj_get(pod, "rejectedBy"), i, len, plugin) {
+    yyjson_arr_foreach(doc_items(yyjson_obj_get(pod, "rejectedBy")), i, len, plugin) {
         struct str name = { yyjson_get_str(plugin), (uint32_t)yyjson_get_len(plugin) };
         if (name.ptr && !str_eq(name, gate))
             strbuf_printf(&text, "%s" STR_FMT, text.len ? " " : "", STR_ARG(name));
@@ -142,7 +143,7 @@ static void wait_cell(struct grid *grid, yyjson_val *pod)
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     size_t i, len;
     yyjson_val *wait;
-    yyjson_arr_foreach(yyjson_obj_get(pod, "waitsFor"), i, len, wait) {
+    yyjson_arr_foreach(doc_items(yyjson_obj_get(pod, "waitsFor")), i, len, wait) {
         strbuf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(text_of(wait, "plugin")));
         if (yyjson_obj_get(wait, "secondsLeft"))
             strbuf_printf(&text, " (%.0fs left)", number_of(wait, "secondsLeft"));
@@ -162,7 +163,7 @@ static double sum_of(yyjson_val *counts)
     size_t i, len;
     yyjson_val *key, *count;
     double sum = 0;
-    yyjson_obj_foreach(counts, i, len, key, count)
+    yyjson_obj_foreach(doc_items(counts), i, len, key, count)
         sum += yyjson_get_num(count);
     return sum;
 }
@@ -175,7 +176,7 @@ static void say_counts(struct strbuf *out, const struct shown *shown)
     yyjson_val *waiting = yyjson_obj_get(yyjson_doc_get_root(shown->waiting), "counts");
     yyjson_val *const pages[] = { yyjson_obj_get(yyjson_doc_get_root(shown->queue), "counts"), waiting };
     for (size_t k = 0; k < ARRAY_SIZE(pages); k++)
-        yyjson_obj_foreach(pages[k], i, len, key, count) {
+        yyjson_obj_foreach(doc_items(pages[k]), i, len, key, count) {
             double number = yyjson_get_num(count);
             if (k == 0 && yyjson_equals_str(key, IN_FLIGHT))
                 number -= sum_of(waiting);
@@ -207,11 +208,11 @@ static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_
     _cleanup_(strmap_release) struct strmap names = { 0 };
     yyjson_val *root = yyjson_doc_get_root(doc), *pod;
     size_t i, len, shown = 0;
-    yyjson_arr_foreach(yyjson_obj_get(yyjson_doc_get_root(others), "pods"), i, len, pod)
+    yyjson_arr_foreach(doc_items(yyjson_obj_get(yyjson_doc_get_root(others), "pods")), i, len, pod)
         strmap_put(&names, name_of(pod, &arena), others);
     grid_columns(&grid, table->columns);
     grid_columns(&grid, wide ? table->more_columns : "");
-    yyjson_arr_foreach(yyjson_obj_get(root, "pods"), i, len, pod) {
+    yyjson_arr_foreach(doc_items(yyjson_obj_get(root, "pods")), i, len, pod) {
         if (str_is(text_of(pod, "queue"), IN_FLIGHT) && strmap_get(&names, name_of(pod, &arena)))
             continue;
         table->add(&grid, pod);
@@ -235,7 +236,7 @@ static void show_wakes(yyjson_val *wakes, struct term *term)
     _cleanup_(strbuf_release) struct strbuf line = { 0 };
     yyjson_val *wake;
     size_t i, len;
-    yyjson_arr_foreach(wakes, i, len, wake) {
+    yyjson_arr_foreach(doc_items(wakes), i, len, wake) {
         yyjson_val *next = i + 1 < len ? unsafe_yyjson_get_next(wake) : NULL;
         strbuf_printf(&line, "%s" STR_FMT, line.len ? ", " : "", STR_ARG(text_of(wake, "event")));
         if (next && str_eq(text_of(next, "plugin"), text_of(wake, "plugin")))

@@ -72,4 +72,11 @@ int doc_error(const struct doc *doc, const yyjson_val *val, int code, struct err
 /* The name of a value's type as a user reads it: "string", "number", "boolean", "null", "list", "object". */
 const char *doc_type_name(const yyjson_val *val);
 
+/* For the loops of yyjson, which must not be given NULL: a value without items stands for it. */
+static inline yyjson_val *doc_items(yyjson_val *val)
+{
+    static yyjson_val none;
+    return val ? val : &none;
+}
+
 #endif

@@ -9,6 +9,7 @@
 #include <yyjson.h>
 
 #include "base/bitmap.h"
+#include "codec/doc.h"
 #include "extender/syntax.h"
 
 /* ---- types of answers ---- */
@@ -120,10 +121,10 @@ static int check(const struct go_type *type, const struct place *place, yyjson_v
     int r = 0;
     if (!has_type(type, val))
         return wrong_type(type, place, val, err);
-    yyjson_arr_foreach(val, i, max, item)
+    yyjson_arr_foreach(doc_items(val), i, max, item)
         if ((r = check(type->item, place, item, err)) < 0)
             return r;
-    yyjson_obj_foreach(val, i, max, key, item)
+    yyjson_obj_foreach(doc_items(val), i, max, key, item)
         if ((r = check_member(type, place, key, item, err)) < 0)
             return r;
     return 0;
@@ -171,7 +172,7 @@ static yyjson_val *member(yyjson_val *object, const char *name)
 {
     yyjson_val *key, *val, *found = NULL;
     size_t i, max;
-    yyjson_obj_foreach(object, i, max, key, val)
+    yyjson_obj_foreach(doc_items(object), i, max, key, val)
         if (key_is(key, name))
             found = val;
     return yyjson_is_null(found) ? NULL : found;
@@ -207,7 +208,7 @@ static int take_nodes(const struct reply *reply, yyjson_val *names, yyjson_val *
     for (uint32_t j = 0; j < requested.len; j++)
         bitmap_set(open, requested.items[j]);
     ret->rows = arena_array(reply->cycle->arena, uint32_t, requested.len);
-    yyjson_arr_foreach(names ? names : member(nodes, "items"), i, max, val) {
+    yyjson_arr_foreach(doc_items(names ? names : member(nodes, "items")), i, max, val) {
         struct str name = text_of(names ? val : member(member(val, "metadata"), "name"));
         uint32_t row = cluster_row(cluster, name);
         if (row == ROW_NONE || !bitmap_get(open, row))
@@ -228,7 +229,7 @@ static void take_refusals(const struct reply *reply, yyjson_val *map, bool unres
 {
     yyjson_val *key, *val;
     size_t i, max;
-    yyjson_obj_foreach(map, i, max, key, val) {
+    yyjson_obj_foreach(doc_items(map), i, max, key, val) {
         uint32_t row = cluster_row(reply->cycle->cluster, text_of(key));
         if (row == ROW_NONE)
             continue;
@@ -277,7 +278,7 @@ int reply_score(const struct reply *reply, struct extender_scores *ret, struct e
         return r;
     yyjson_val *root = yyjson_doc_get_root(doc);
     ret->items = arena_array(reply->cycle->arena, struct extender_score, yyjson_arr_size(root));
-    yyjson_arr_foreach(root, i, max, val) {
+    yyjson_arr_foreach(doc_items(root), i, max, val) {
         uint32_t row = cluster_row(reply->cycle->cluster, text_of(member(val, "Host")));
         if (row != ROW_NONE)
             ret->items[ret->len++] = (struct extender_score){ row, yyjson_get_sint(member(val, "Score")) };
@@ -312,7 +313,7 @@ static int take_victims(const struct reply *reply, yyjson_val *pods, struct pree
     if (!ret->victims)
         ret->victims =
             arena_array(reply->cycle->arena, struct pod_info *, cluster_node(cluster, ret->row)->pods.len);
-    yyjson_arr_foreach(pods, i, max, val) {
+    yyjson_arr_foreach(doc_items(pods), i, max, val) {
         struct str uid = text_of(member(val, "UID"));
         struct pod_info *pod = pod_on(cluster, ret->row, uid);
         if (!pod)
@@ -343,7 +344,7 @@ int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uin
     uint32_t *number_of_row = arena_array(cycle->arena, uint32_t, cycle->cluster->nodes.len);
     *ret = arena_array(cycle->arena, struct preempt_candidate,
                        MIN(yyjson_obj_size(map), (size_t)cycle->cluster->live_nodes));
-    yyjson_obj_foreach(map, i, max, key, val) {
+    yyjson_obj_foreach(doc_items(map), i, max, key, val) {
         struct str node = text_of(key);
         uint32_t row = cluster_row(cycle->cluster, node);
         if (row == ROW_NONE)

@@ -273,9 +273,11 @@ void conn_respond(struct conn *conn, const struct server_response *wanted)
     conn_date(date);
     conn->close_after = response.close || !conn->framing.keep_alive || server->draining;
     strbuf_printf(out, "HTTP/1.1 %d %s\r\n", response.status, server_status_text(response.status));
-    for (const struct server_header *h = response.headers; h < response.headers + response.header_count; h++)
+    for (size_t i = 0; i < response.header_count; i++) {
+        const struct server_header *h = &response.headers[i];
         if (conn_takes_header(h))
             strbuf_printf(out, STR_FMT ": " STR_FMT "\r\n", STR_ARG(h->name), STR_ARG(h->value));
+    }
     strbuf_printf(out, "Date: %s\r\n", date);
     if (response.status != 204 && response.status != 304)
         strbuf_printf(out, "Content-Length: %u\r\n", response.body.len);

@@ -122,9 +122,11 @@ int http2_stream_respond(struct stream *stream, const struct server_response *wa
     drop_request(stream);
     bool has_body = response.status != 204 && response.status != 304;
     add_field(&fields, STR(":status"), arena_printf(&arena, "%d", response.status));
-    for (const struct server_header *h = response.headers; h < response.headers + response.header_count; h++)
+    for (size_t i = 0; i < response.header_count; i++) {
+        const struct server_header *h = &response.headers[i];
         if (conn_takes_header(h))
             add_field(&fields, arena_lower(&arena, h->name), h->value);
+    }
     if (has_body)
         add_field(&fields, STR("content-length"), arena_printf(&arena, "%u", response.body.len));
     add_field(&fields, STR("date"), str_from(date));
