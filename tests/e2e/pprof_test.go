@@ -155,7 +155,7 @@ func TestProfileIsForPprof(t *testing.T) {
 		t.Fatalf("go tool pprof: %v\n%s", err, out)
 	}
 	if e.sched == "berth" {
-		for _, want := range []string{"Type: cpu", "thread_main", "conn_run", "metrics_write"} {
+		for _, want := range []string{"Type: cpu", "handle_events", "conn_run", "metrics_write"} {
 			if !strings.Contains(string(out), want) {
 				t.Errorf("there is no %s in:\n%s", want, out)
 			}
