@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Every panel of the dashboard shows something, and every alert can be evaluated: a real Prometheus reads a live scheduler
+under load, and is asked what Grafana would ask."""
+import json
+import math
+import os
+import shlex
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "live"))
+from case import Case, main, node, pod, server  # noqa: E402
+from monitoring import ROOT, alerts, needs, panels, rules  # noqa: E402
+
+SCRAPE_S = 1
+# What Grafana puts in the place of its variables.
+VARIABLES = {"$job": "berth", "$instance": ".+", "$__rate_interval": "1m"}
+PODS = 300
+CONFIG = {"leaderElection": {"leaderElect": True, "resourceName": "berth"},
+          "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Mistakes"}]}}}]}
+# Series that exist only where a sampler runs.
+SAMPLES = "berth_samples_oldest_seconds"
+
+
+def queries(wanted):
+    """The queries of the dashboard with values for its variables, by row and panel, of the rows that are wanted."""
+    found = {}
+    for row, panel in panels():
+        for target in panel["targets"] if wanted(row) else []:
+            query = target["expr"]
+            for name, value in VARIABLES.items():
+                query = query.replace(name, value)
+            found["%s: %s (%s)" % (row, panel["title"], target["refId"])] = query
+    return found
+
+
+class Prometheus:
+    """A process that reads one scheduler, as the ServiceMonitor says."""
+
+    def __init__(self, case, scheduler):
+        self.case, self.port = case, server.free_port()
+        self.log = case.path("prometheus.log")
+        job = {"scheme": "https", "scrape_interval": "%ds" % SCRAPE_S, "scrape_timeout": "%ds" % SCRAPE_S,
+               "authorization": {"credentials": case.api.access.token}, "tls_config": {"insecure_skip_verify": True}}
+        # Kubernetes' service discovery sets the labels of the pod in which berth runs.
+        labels = {"job": "berth", "namespace": "kube-system", "pod": "berth-0", "container": "berth"}
+        jobs = []
+        for path in ("/metrics", "/metrics/resources"):
+            target = {"targets": ["127.0.0.1:%d" % scheduler.port], "labels": {**labels, "metrics_path": path}}
+            jobs.append({**job, "job_name": path, "metrics_path": path, "static_configs": [target]})
+        jobs[1].update({"honor_labels": True,
+                        "metric_relabel_configs": [{"source_labels": ["node"], "regex": "^$", "action": "keep"}]})
+        case.write("rules.yaml", rules())
+        config = case.write("prometheus.yaml", json.dumps({
+            "global": {"evaluation_interval": "1s"}, "rule_files": [case.path("rules.yaml")], "scrape_configs": jobs}))
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                ["prometheus", "--config.file", config, "--storage.tsdb.path", case.path("data"),
+                 "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        case.addCleanup(self.process.wait)
+        case.addCleanup(self.process.kill)
+        case.wait("Prometheus is ready", self.is_ready)
+
+    def is_ready(self):
+        if self.process.poll() is not None:
+            with open(self.log, encoding="utf-8") as log:
+                self.case.fail("Prometheus ended:\n" + log.read())
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % self.port, timeout=server.PATIENCE) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def ask(self, path, **query):
+        url = "http://127.0.0.1:%d/api/v1/%s?%s" % (self.port, path, urllib.parse.urlencode(query))
+        try:
+            with urllib.request.urlopen(url, timeout=server.PATIENCE) as answer:
+                return json.load(answer)["data"]
+        except urllib.error.HTTPError as error:
+            self.case.fail("%s: %s" % (query, error.read().decode()))
+
+    def values(self, query):
+        """The numbers that a query returns. A quantile of nothing is no number."""
+        values = [float(row["value"][1]) for row in self.ask("query", query=query)["result"]]
+        return [value for value in values if not math.isnan(value)]
+
+
+class Dashboard(Case):
+    def setUp(self):
+        super().setUp()
+        self.turn = 0
+        plugin = self.path("mistakes.so")
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O1", "-shared", "-fPIC",
+                        "-I" + os.path.join(ROOT, "include"), "-o", plugin,
+                        os.path.join(ROOT, "tests", "plugins", "mistakes.c")], check=True)
+        self.nodes(10, cpu="4")
+        self.create(node("small", cpu="1"), {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1000,
+                                             "metadata": {"name": "monitoring-high"}})
+        self.scheduler = self.start("--plugin", plugin, config=CONFIG)
+        self.addCleanup(lambda: self.api.delete("Lease", "berth", "kube-system"))
+
+    def load(self):
+        """A bit of everything that a panel shows: bindings, a wait at Permit, an error of a plugin, a preemption."""
+        self.turn += 1
+        def name(what):
+            return "%s-%d" % (what, self.turn)
+        here = {"nodeSelector": {"kubernetes.io/hostname": "small"}, "cpu": "600m"}
+        self.pod(name("plain"), cpu="1m")
+        self.pod(name("permit"), cpu="1m", labels={"mistake": "permit-at-once"})
+        self.pod(name("wrong"), cpu="1m", labels={"mistake": "filter-strange"})
+        self.pod(name("victim"), **here)
+        self.bound_to(name("victim"), "small")
+        self.pod(name("preemptor"), priorityClassName="monitoring-high", **here)
+        self.bound_to(name("preemptor"), "small")
+        self.remove("Pod", name("preemptor"))
+
+    def start_load(self):
+        pods = [pod("pod-%d" % i, cpu="1m", terminationGracePeriodSeconds=0) for i in range(PODS)]
+        self.create_all(pods)
+        self.all_bound([one["metadata"]["name"] for one in pods])
+        self.pod("large", cpu="100")
+        self.rejected("large", "Insufficient cpu")
+
+    def have_data(self, queries, load):
+        """Waits until each of these queries has returned something, and calls load() again and again meanwhile."""
+        def all_have_data():
+            nonlocal queries
+            load()
+            queries = {title: query for title, query in queries.items() if not self.prometheus.values(query)}
+            return not queries
+        if not server.wait(all_have_data):
+            self.fail("these panels have no data:\n" + "\n".join("%s: %s" % row for row in queries.items()))
+
+    @needs("prometheus")
+    def test_panels_have_data(self):
+        self.prometheus = Prometheus(self, self.scheduler)
+        self.start_load()
+        self.have_data(queries(lambda row: row != "Samples"), self.load)
+        found = self.wait("every rule was evaluated", self.evaluated)
+        self.assertEqual(sorted(found), sorted(alerts()))
+        self.assertEqual({name: rule.get("lastError") for name, rule in found.items() if rule["health"] != "ok"}, {})
+        for name in ("BerthDown", "BerthTargetDown", "BerthNoLeader"):
+            self.assertEqual(found[name]["state"], "inactive", name)
+        self.wait("Prometheus has seen the errors of the plugin",
+                  lambda: self.evaluated()["BerthPluginErrors"]["state"] == "pending")
+
+    def evaluated(self):
+        """The rules by name, once Prometheus has evaluated all of them."""
+        found = [rule for group in self.prometheus.ask("rules")["groups"] for rule in group["rules"]]
+        return {rule["name"]: rule for rule in found} if all(rule["health"] != "unknown" for rule in found) else None
+
+    @needs("prometheus")
+    def test_panels_of_samples_have_data(self):
+        if not any(series.startswith(SAMPLES) for series in self.wait("metrics are served", self.page)):
+            self.skipTest("no sampler runs in this test, so that the panels of the row Samples have no data")
+        self.prometheus = Prometheus(self, self.scheduler)
+        self.have_data(queries(lambda row: row == "Samples"), lambda: None)
+
+    def page(self):
+        try:
+            return self.scheduler.metrics(self.api.access.token)
+        except OSError:
+            return None
+
+
+if __name__ == "__main__":
+    main()
