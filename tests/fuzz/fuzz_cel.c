@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = { "" };
     struct cel_program *program;
     struct str text = { (const char *)data, (uint32_t)size };
-    struct cel_options options = { .any_result = true, .list_type_attributes = true };
+    struct cel_options options = { .any_result = true, .rules = CEL_RULES_1_37 };
     if (cel_compile(text, &options, &arena, &program, &err) == 0) {
         struct outcome first, second;
         evaluate(program, &device.device, &first);

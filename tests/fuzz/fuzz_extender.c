@@ -103,7 +103,6 @@ static void check_preempt(const struct reply *reply)
     for (uint32_t i = 0; r == 0 && i < len; i++) {
         must(candidates[i].row < NODES && !seen[candidates[i].row]);
         seen[candidates[i].row] = true;
-        must(candidates[i].victims_len <= 2);
         for (uint32_t j = 0; j < candidates[i].victims_len; j++)
             must(candidates[i].victims[j]->row == candidates[i].row);
     }

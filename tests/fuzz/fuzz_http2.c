@@ -51,7 +51,7 @@ static void on_request(void *user, struct server_request *request)
 static void drain(void *user, int fd)
 {
     struct seen *seen = user;
-    const struct http2 *http2 = seen->connection.conn->http2;
+    const struct http2 *http2 = connection_is_over(&seen->connection) ? NULL : seen->connection.conn->http2;
     char buf[4096];
     ssize_t n;
     while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0)

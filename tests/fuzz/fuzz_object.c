@@ -66,8 +66,11 @@ static void check_pod(struct object *object, struct arena *arena)
     struct pod_node_usage usage;
     struct resource_list fit, limits, again;
     const struct container_port **ports;
-    pod_node_requests(pod, arena, &usage);
-    pod_fit_requests(pod, arena, &fit);
+    const struct pod_requests_options opts = { .use_status = true,
+                                               .use_status_pod_level = true,
+                                               .largest_total = true };
+    pod_node_requests(pod, opts, arena, &usage);
+    pod_fit_requests(pod, opts, arena, &fit);
     pod_limits(pod, (struct pod_requests_options){ .use_status = true }, arena, &limits);
     check_resources(&usage.requests);
     check_resources(&fit);
@@ -75,7 +78,7 @@ static void check_pod(struct object *object, struct arena *arena)
     for (uint32_t i = pod_host_ports(pod, arena, &ports); i > 0; i--)
         must(ports[i - 1]->host_port > 0);
     object_default(object, arena);
-    pod_fit_requests(pod, arena, &again);
+    pod_fit_requests(pod, opts, arena, &again);
     check_same(&fit, &again);
 }
 

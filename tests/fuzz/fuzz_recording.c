@@ -20,7 +20,7 @@ static struct str good_head(void)
     struct features features;
     struct error err;
     struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &arena);
-    features_default(&features);
+    features_default(&features, NULL, 0);
     must(config_default(&(struct config_env){ .catalog = &catalog }, &arena, &config, &err) == 0);
     journal_put_head(&head, &(struct engine_options){ .config = &config, .seed = 1, .now_ns = 1 }, &features);
     return strbuf_slice(&head);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Golden cases: compares `berth explain` with recorded results of kube-scheduler v1.36.4.
+"""Golden cases: compares `berth explain` and the choices of `berth simulate` with recorded results of kube-scheduler.
 
-usage: run.py [--family NAME] [--case NAME] [--show N] [--save FOLDER] BERTH CASES
+usage: run.py [--release 1.MINOR] [--family NAME] [--case NAME] [--show N] [--save FOLDER] BERTH CASES
 
 CASES is a compressed file with one case per line: a cluster ("objects"), a configuration or null ("config"), a pending
-pod ("pod") and kube-scheduler's result ("expect"): statuses with plugin and reasons, every score, totals, the best nodes,
-the message, preemption candidates with their victims. Everything must agree. Prints differences, a line per family,
-and the number of cases that agree. --save writes the input of the chosen cases to files.
+pod ("pod"), feature gates that are not the defaults ("gates", may be missing), and kube-scheduler's result ("expect"):
+statuses with plugin and reasons, every score, totals, the best nodes, the message, preemption candidates with their
+victims. Everything must agree. Prints differences, a line per family, and the number of cases that agree. --save writes
+the input of the chosen cases to files.
 """
 import argparse
 import collections
@@ -87,10 +88,38 @@ def write(folder, name, content):
     return path
 
 
-def explain(berth, case, folder):
+def version_of(case, release):
+    """The flags for the release and the gates of the case."""
+    gates = case.get("gates")
+    return ["--emulated-version", release] + (["--feature-gates", gates] if gates else [])
+
+
+def is_alone(case):
+    """Is the case's pod the only one without a node?"""
+    pending = [one for one in case["objects"] if one["kind"] == "Pod" and not one["spec"].get("nodeName")]
+    return len(pending) == 1
+
+
+def simulate(berth, case, folder, release):
+    """The node that the quick paths choose is one of the best; explain takes the plain path."""
+    best = case["expect"].get("best") or []
+    if not case["config"] or not best or not is_alone(case):
+        return []
+    trace = os.path.join(folder, case["name"] + ".trace.json")
+    command = [berth, "simulate", *version_of(case, release), "-f", os.path.join(folder, case["name"] + ".json"), "--trace", trace,
+               "--config", os.path.join(folder, case["name"] + ".config.json"),
+               "--percentage-of-nodes-to-score", "100"]
+    subprocess.run(command, capture_output=True, timeout=SECONDS_MAX, check=False)
+    with open(trace, encoding="utf-8") as file:
+        nodes = [one["node"] for one in json.load(file)["placements"] if one["pod"] == case["pod"]]
+    return [] if nodes and nodes[0] in best else ["simulate: want one of %r, got %r" % (best, nodes)]
+
+
+def explain(berth, case, folder, release):
     """The differences, as lines."""
     objects = {"apiVersion": "v1", "kind": "List", "items": case["objects"]}
-    command = [berth, "explain", "-o", "json", "-f", write(folder, case["name"] + ".json", objects)]
+    command = [berth, "explain", *version_of(case, release), "-o", "json",
+               "-f", write(folder, case["name"] + ".json", objects)]
     if case["config"]:
         command += ["--config", write(folder, case["name"] + ".config.json", case["config"])]
     try:
@@ -98,8 +127,8 @@ def explain(berth, case, folder):
     except subprocess.TimeoutExpired:
         return ["no answer in %d s" % SECONDS_MAX]
     try:
-        return compare(case["expect"], json.loads(done.stdout))
-    except (ValueError, KeyError, TypeError, AttributeError) as broken:
+        return compare(case["expect"], json.loads(done.stdout)) + simulate(berth, case, folder, release)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as broken:
         text = done.stderr.decode("utf-8", "replace").strip()
         return ["exit code %d, %s: %s" % (done.returncode, broken, text[-2000:])]
 
@@ -127,7 +156,8 @@ def save(cases, folder):
 def check(options, cases):
     total, good = collections.Counter(), collections.Counter()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for case, found in zip(cases, pool.map(lambda one: explain(options.berth, one, folder), cases)):
+        found_of = pool.map(lambda one: explain(options.berth, one, folder, options.release), cases)
+        for case, found in zip(cases, found_of):
             family = case["name"].split("-")[0]
             total[family] += 1
             good[family] += not found
@@ -143,6 +173,7 @@ def main():
     parser = argparse.ArgumentParser(description="Compare berth explain with recorded answers of kube-scheduler.")
     parser.add_argument("berth")
     parser.add_argument("cases")
+    parser.add_argument("--release", default="1.36", help="of kube-scheduler, whose answers the cases have")
     parser.add_argument("--family", default="")
     parser.add_argument("--case", default="")
     parser.add_argument("--show", type=int, default=5, help="lines per case that differs")

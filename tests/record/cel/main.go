@@ -1,15 +1,17 @@
 // cel records the results of Kubernetes' CEL library for devices: it reads expressions from the given files, one JSON
 // object per line, and rewrites the files with the outcomes.
 //
-//	go run ./cel ../unit/cel/data/*.jsonl
+//	go run ./cel ../unit/cel/data/{expressions,random,random_lists,random_texts}.jsonl
+//	go run -modfile=go-1.37.mod ./cel -changes=../unit/cel/data/changes-1.37.jsonl ../unit/cel/data/...
 //
 // A line has an expression ("expr"), whether the result may be of any type ("any"), and whether attributes
-// may be lists ("list"). Its outcome is a class, "ok" with a value and its cost, "compile", "runtime" or "cost".
-// Expressions at which the library crashes are left out. tests/unit/cel/cases.h has the same device, and
+// may be lists ("list"). Its outcome is a class, "ok" with a value and its cost, "compile", "runtime" or "cost", and
+// the text of the error. Expressions at which the library crashes are left out. With -changes the files stay as they
+// are, and the lines that have another outcome are written to another file. tests/unit/cel/cases.h has the same device, and
 // writes values in the same way.
 //
-// data/expressions.jsonl was written by hand. The random files were generated once, with a seed that is lost: by a
-// program that composes calls by their signatures, and by one that corrupts texts which the libraries parse. New
+// data/expressions.jsonl was written by hand. The random files were generated: by generate.py or a program like it, which
+// composes calls by their signatures, and by one that corrupts texts which the libraries parse. New
 // expressions can be added to any of the files with only an "expr".
 package main
 
@@ -18,6 +20,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -41,8 +44,8 @@ type line struct {
 	Any  bool   `json:"any"`
 	List bool   `json:"list"`
 
-	class, value string
-	cost         uint64
+	class, value, failure string
+	cost                  uint64
 }
 
 // device is that of case_device_init().
@@ -110,18 +113,21 @@ func (l *line) evaluate() {
 	}
 	result := compiler.CompileCELExpression(text, options)
 	caught := &catcher{}
-	l.class, l.value, l.cost = "compile", "", 0
+	l.class, l.value, l.failure, l.cost = "compile", "", "", 0
 	if result.Error != nil {
+		l.failure = result.Error.Detail
 		return
 	}
 	if l.Any {
 		ast, issues := result.Environment.Compile(l.Expr)
 		if issues != nil && issues.Err() != nil {
+			l.failure = "compilation failed: " + issues.String()
 			return
 		}
 		program, err := result.Environment.Program(ast, cel.CostLimit(resourceapi.CELSelectorExpressionMaxCost),
 			cel.InterruptCheckFrequency(celconfig.CheckFrequency))
 		if err != nil {
+			l.failure = "program instantiation failed: " + err.Error()
 			return
 		}
 		caught.Program = program
@@ -132,7 +138,7 @@ func (l *line) evaluate() {
 	case err != nil && strings.Contains(err.Error(), "cost limit exceeded"):
 		l.class = "cost"
 	case err != nil:
-		l.class = "runtime"
+		l.class, l.failure = "runtime", err.Error()
 	default:
 		l.class = "ok"
 		l.cost = *details.ActualCost()
@@ -239,6 +245,10 @@ func (l *line) String() string {
 	if l.class == "ok" {
 		text += fmt.Sprintf(`, "value": %s, "cost": %d`, quote(l.value), l.cost)
 	}
+	// The texts of syntax errors come from a parser generator: berth has its own.
+	if l.failure != "" && !strings.Contains(l.failure, "Syntax error") {
+		text += `, "error": ` + quote(l.failure)
+	}
 	return text + "}\n"
 }
 
@@ -249,13 +259,24 @@ func (l *line) crashes() (crashed bool) {
 	return
 }
 
-func record(path string) error {
+// dropChance leaves out a text that depends on the order in which Go goes through a map.
+func (l *line) dropChance() {
+	for range 16 {
+		again := line{Expr: l.Expr, Any: l.Any, List: l.List}
+		if l.failure == "" || again.crashes() || again.failure != l.failure {
+			l.failure = ""
+			return
+		}
+	}
+}
+
+// record writes what the expressions of a file give to out, or only what is new if changes is set.
+func record(path string, out *bytes.Buffer, changes bool) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	var out bytes.Buffer
 	in := bufio.NewScanner(file)
 	for in.Buffer(nil, 1<<24); in.Scan(); {
 		var l line
@@ -264,21 +285,44 @@ func record(path string) error {
 		}
 		if l.crashes() {
 			fmt.Fprintf(os.Stderr, "%s: crashes: %s\n", path, l.Expr)
+			if !changes {
+				continue
+			}
+			l.class, l.failure = "crash", ""
+		}
+		l.dropChance()
+		if !changes || l.String() != in.Text()+"\n" {
+			out.WriteString(l.String())
+		}
+	}
+	return in.Err()
+}
+
+func run(paths []string, changes string) error {
+	var out bytes.Buffer
+	for _, path := range paths {
+		if err := record(path, &out, changes != ""); err != nil {
+			return err
+		}
+		if changes != "" {
 			continue
 		}
-		out.WriteString(l.String())
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			return err
+		}
+		out.Reset()
 	}
-	if err := in.Err(); err != nil {
-		return err
+	if changes == "" {
+		return nil
 	}
-	return os.WriteFile(path, out.Bytes(), 0o644)
+	return os.WriteFile(changes, out.Bytes(), 0o644)
 }
 
 func main() {
-	for _, path := range os.Args[1:] {
-		if err := record(path); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	changes := flag.String("changes", "", "the file for lines that have another outcome")
+	flag.Parse()
+	if err := run(flag.Args(), *changes); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }

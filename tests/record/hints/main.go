@@ -1,7 +1,8 @@
 // hints records the queueing hints of kube-scheduler's default plugins: it reads pods and events from the given file,
 // one JSON object per line, and rewrites the file with the hints.
 //
-//	go run ./hints ../unit/queue/hints.jsonl
+//	go run ./hints ../unit/queue/hints-1.36.jsonl
+//	go run -modfile=go-1.37.mod -tags=v1_37 ./hints ../unit/queue/hints-1.37.jsonl
 //
 // The first line has "objects", the cluster. Each other line has a "pod", the "resource" of an event, and the object
 // "before" and "after" it. Its "answers" are one per action of the event, with the plugins that would queue the pod and
@@ -98,7 +99,7 @@ func rules(ctx context.Context, objects []runtime.Object) ([]hint, error) {
 			tainted = tainted || r.Event.Resource == fwk.Node && r.Event.ActionType&fwk.UpdateNodeTaint != 0
 			all = append(all, hint{extension.Name(), r.Event, hintsFor})
 		}
-		if added && !tainted {
+		if added && !tainted && impliesTaints {
 			event := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.UpdateNodeTaint}
 			all = append(all, hint{extension.Name(), event, always})
 		}
@@ -107,7 +108,7 @@ func rules(ctx context.Context, objects []runtime.Object) ([]hint, error) {
 }
 
 // eventsOf are the events that the scheduler derives from the change.
-func eventsOf(resource fwk.EventResource, before, after runtime.Object) []fwk.ClusterEvent {
+func eventsOf(resource fwk.EventResource, pod *v1.Pod, before, after runtime.Object) []fwk.ClusterEvent {
 	assigned := func(object runtime.Object, yes, no fwk.ClusterEvent) []fwk.ClusterEvent {
 		if object.(*v1.Pod).Spec.NodeName != "" {
 			return []fwk.ClusterEvent{yes}
@@ -120,7 +121,7 @@ func eventsOf(resource fwk.EventResource, before, after runtime.Object) []fwk.Cl
 	case resource == fwk.Pod && after == nil:
 		return assigned(before, framework.EventAssignedPodDelete, framework.EventUnscheduledPodDelete)
 	case resource == fwk.Pod:
-		return framework.PodSchedulingPropertiesChange(after.(*v1.Pod), before.(*v1.Pod))
+		return podChanges(pod, before.(*v1.Pod), after.(*v1.Pod))
 	case before == nil:
 		return []fwk.ClusterEvent{{Resource: resource, ActionType: fwk.Add}}
 	case after == nil:
@@ -171,7 +172,7 @@ func (l *line) record(all []hint) error {
 		return err
 	}
 	l.Answers = nil
-	for _, event := range eventsOf(l.Resource, before, after) {
+	for _, event := range eventsOf(l.Resource, pod.(*v1.Pod), before, after) {
 		a, err := hintsFor(all, event, pod.(*v1.Pod), before, after)
 		if err != nil {
 			return err

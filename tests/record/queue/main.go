@@ -2,6 +2,10 @@
 // rewrites the file with the place of every pod after each call.
 //
 //	go run ./queue ../unit/queue/trace.jsonl
+//	go run -modfile=go-1.37.mod -tags=v1_37 ./queue ../unit/queue/trace.jsonl
+//	go run ./queue -gates SchedulerPopFromBackoffQ=false ../unit/queue/trace_unpopped.jsonl
+//
+// Calls that make no sense become ticks: the calls of one file can be recorded with other gates.
 //
 // A line with "start" begins a run with an empty queue, at that time in milliseconds. Each other line has the "op", the
 // time "at" which it happens, and its arguments. Its "want" has for each pod its queue, its attempts, its rejections
@@ -15,6 +19,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -27,8 +32,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog/v2"
 	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/features"
 	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
@@ -114,13 +121,20 @@ type run struct {
 	pods     map[string]*v1.Pod                  // that the queue knows
 	inFlight map[string]*framework.QueuedPodInfo // by name
 	uids     int
+	flush    time.Time // of backoffs, the next one
+}
+
+// popsBackoff says whether pods that back off are popped when no other is left.
+func popsBackoff() bool {
+	return utilfeature.DefaultFeatureGate.Enabled(features.SchedulerPopFromBackoffQ)
 }
 
 func at(ms int64) time.Time { return time.UnixMilli(ms) }
 
 func newRun(ctx context.Context, startMs int64, uids int) *run {
 	r := &run{ctx: ctx, logger: klog.FromContext(ctx), clock: clock.NewFakeClock(at(startMs)),
-		pods: map[string]*v1.Pod{}, inFlight: map[string]*framework.QueuedPodInfo{}, uids: uids}
+		pods: map[string]*v1.Pod{}, inFlight: map[string]*framework.QueuedPodInfo{}, uids: uids,
+		flush: at(startMs).Add(time.Second)}
 	r.queue = queue.NewTestQueue(ctx, (&queuesort.PrioritySort{}).Less, queue.WithClock(r.clock),
 		queue.WithQueueingHintMapPerProfile(queue.QueueingHintMapPerProfile{v1.DefaultSchedulerName: hints()}),
 		queue.WithPreEnqueuePluginMap(map[string]map[string]fwk.PreEnqueuePlugin{v1.DefaultSchedulerName: {"Gate": gate{}}}))
@@ -154,17 +168,17 @@ func (r *run) update(c *call) {
 }
 
 func (r *run) delete(c *call) {
-	r.queue.Delete(r.pods[c.Pod])
+	r.deletePod(r.pods[c.Pod])
 	delete(r.pods, c.Pod)
 }
 
 // Pop blocks if there is no pod to pop.
 func (r *run) pop(c *call) error {
 	c.Pod = ""
-	if len(r.queue.PodsInActiveQ()) == 0 && r.backoff("podBackoffQ") == 0 {
+	if len(r.queue.PodsInActiveQ()) == 0 && (!popsBackoff() || r.backoff(backoffQueue) == 0) {
 		return nil
 	}
-	entry, err := r.queue.Pop(r.logger)
+	entry, err := r.popPod()
 	if err == nil {
 		c.Pod = entry.Pod.Name
 		r.inFlight[c.Pod] = entry
@@ -177,7 +191,7 @@ func (r *run) requeue(c *call) error {
 	entry := r.inFlight[c.Pod]
 	delete(r.inFlight, c.Pod)
 	if pod := r.pods[c.Pod]; pod != nil {
-		if err := entry.Update(pod); err != nil {
+		if err := update(entry, pod); err != nil {
 			return err
 		}
 	}
@@ -192,7 +206,7 @@ func (r *run) requeue(c *call) error {
 			entry.PendingPlugins.Insert("Gamma")
 		}
 	}
-	return r.queue.AddUnschedulableIfNotPresent(r.logger, entry, r.queue.SchedulingCycle())
+	return r.giveBack(entry)
 }
 
 func (r *run) done(c *call) {
@@ -234,10 +248,38 @@ func (r *run) event(c *call, event fwk.ClusterEvent) {
 	r.queue.MoveAllToActiveOrBackoffQueue(r.logger, event, before, after, only)
 }
 
+// flushUntil ends backoffs as the queue's own timer does: with each second from the start of the queue on, if it does not
+// pop from there; else with each full second, which a look at any other time does not change.
+func (r *run) flushUntil(now time.Time) {
+	for ; !popsBackoff() && !r.flush.After(now); r.flush = r.flush.Add(time.Second) {
+		r.clock.SetTime(r.flush)
+		flushBackoff(r.queue, r.logger)
+	}
+	r.clock.SetTime(now)
+	if popsBackoff() {
+		flushBackoff(r.queue, r.logger)
+	}
+}
+
+// makesSense says whether the call fits what the queue holds.
+func (r *run) makesSense(c *call) bool {
+	switch c.Op {
+	case "add":
+		return r.pods[c.Pod] == nil && r.inFlight[c.Pod] == nil
+	case "update", "delete", "activate":
+		return r.pods[c.Pod] != nil
+	case "requeue", "done":
+		return r.inFlight[c.Pod] != nil
+	}
+	return true
+}
+
 func (r *run) do(c *call) error {
-	r.clock.SetTime(at(c.At))
-	flushBackoffQCompleted(r.queue, r.logger)
-	flushUnschedulablePodsLeftover(r.queue, r.logger)
+	if !r.makesSense(c) {
+		*c = call{Op: "tick", At: c.At}
+	}
+	r.flushUntil(at(c.At))
+	flushOld(r.queue, r.logger)
 	switch c.Op {
 	case "tick":
 	case "add":
@@ -266,13 +308,8 @@ func (r *run) do(c *call) error {
 
 // ---- unexported parts of the queue ----
 
-// go:linkname flushBackoffQCompleted
-// k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
-func flushBackoffQCompleted(q *queue.PriorityQueue, logger klog.Logger)
-
-// go:linkname flushUnschedulablePodsLeftover
-// k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulablePodsLeftover
-func flushUnschedulablePodsLeftover(q *queue.PriorityQueue, logger klog.Logger)
+//go:linkname flushBackoff k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushBackoffQCompleted
+func flushBackoff(q *queue.PriorityQueue, logger klog.Logger)
 
 // field follows pointers and interfaces to a field of the queue.
 func (r *run) field(names ...string) reflect.Value {
@@ -307,7 +344,7 @@ func (r *run) eventsInFlight() int {
 
 func (r *run) describe(want map[string]string, letter func(*framework.QueuedPodInfo) string, pods []*v1.Pod) {
 	for _, pod := range pods {
-		entry, ok := r.queue.GetPod(pod.Name, pod.Namespace)
+		entry, ok := r.find(pod)
 		if ok {
 			want[pod.Name] = fmt.Sprintf("%s%d.%d.%d", letter(entry), entry.Attempts, entry.UnschedulableCount,
 				entry.ConsecutiveErrorsCount)
@@ -373,14 +410,20 @@ func record(ctx context.Context, path string) error {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: queue FILE")
+	gates := flag.String("gates", "", "feature gates, as for kube-scheduler")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: queue [-gates GATE=false] FILE")
 		os.Exit(2)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	err := utilfeature.DefaultMutableFeatureGate.Set(*gates)
 	metrics.Register()
-	if err := record(ctx, os.Args[1]); err != nil {
+	if err == nil {
+		err = record(ctx, flag.Arg(0))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -1,0 +1,40 @@
+//go:build v1_37
+
+package main
+
+import (
+	_ "unsafe" // for linkname
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/scheduler/backend/queue"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+const backoffQueue = "entityBackoffQ"
+
+//go:linkname flushOld k8s.io/kubernetes/pkg/scheduler/backend/queue.(*PriorityQueue).flushUnschedulableEntitiesLeftover
+func flushOld(q *queue.PriorityQueue, logger klog.Logger)
+
+func (r *run) deletePod(pod *v1.Pod) { r.queue.Delete(r.logger, pod) }
+
+func (r *run) popPod() (*framework.QueuedPodInfo, error) {
+	entity, err := r.queue.Pop(r.logger)
+	if err != nil {
+		return nil, err
+	}
+	return entity.(*framework.QueuedPodInfo), nil
+}
+
+func (r *run) giveBack(entry *framework.QueuedPodInfo) error {
+	return r.queue.AddUnschedulablePodIfNotPresent(r.logger, entry, r.queue.SchedulingCycle())
+}
+
+func (r *run) find(pod *v1.Pod) (*framework.QueuedPodInfo, bool) {
+	return r.queue.GetPod(pod.Name, pod.Namespace, nil)
+}
+
+func update(entry *framework.QueuedPodInfo, pod *v1.Pod) error {
+	_, err := entry.Update(pod)
+	return err
+}
