@@ -20,9 +20,23 @@
  * A plugin is one descriptor. A NULL slot means that it does not take part in that extension point. The slots and their
  * meaning are those of the built-in plugins and of kube-scheduler's framework. docs/PLUGINS.md is an introduction.
  *
- * Compatibility: BERTH_ABI changes only if an old plugin would no longer work. Slots and functions are added at the
- * end; a plugin runs with the berth that it was built against and any later one, and an older one rejects it with an
- * error. The numbers of the enumerations stay.
+ * Compatibility: a plugin runs with the berth that it was built against and any later one; an older one rejects it
+ * with an error. BERTH_ABI changes only if an old plugin would no longer work. BERTH_REVISION counts additions. What
+ * may be added, and how (tests/plugins/test_abi.py builds plugins against older and longer headers):
+ *   - Functions of struct berth_host: at the end of the list.
+ *   - Members of the structs whose size is in struct berth_module: at the end, behind the padding. berth fills in what
+ *     an older plugin does not have with zeros, and reads lists with the plugin's stride. These are berth_plugin,
+ *     berth_module, berth_env, berth_event_rule, berth_field, berth_node_names and berth_post_filter_result.
+ *   - Members of no other struct: they are passed by value, or to functions that do not know the plugin. A longer one
+ *     is another struct, with functions of its own.
+ *   - Values of enumerations, with new numbers: a number keeps its meaning. berth rejects values that it does not know.
+ *     BERTH_UPDATE and BERTH_ALL_ACTIONS include the actions to come.
+ *   - Parameters of functions and callbacks do not change: another function, another slot.
+ *
+ * Lifetimes: what a callback gets, and what functions return for it, is valid until the callback returns, whatever
+ * happens in the cluster meanwhile; the pod of a cycle, its state and its arena until the last callback of the cycle.
+ * Every function accepts whatever berth has given out: NULL, an absent text, a row whose node is gone. The result is
+ * then absent, 0 or empty.
  *
  * Threads: all callbacks run on the one thread that decides, except pre_bind and bind, which may block and run on
  * worker threads. Functions below are for callbacks on the deciding thread unless marked "any thread". While a callback
@@ -44,6 +58,7 @@ extern "C" {
 #endif
 
 #define BERTH_ABI 1
+#define BERTH_REVISION 4
 #define BERTH_SCORE_MAX 100
 #define BERTH_ROW_NONE UINT32_MAX
 
@@ -195,7 +210,8 @@ struct berth_post_filter_result {
 enum berth_resource {
     BERTH_EVENT_POD = 0, /* a rule for any pod */
     BERTH_EVENT_ASSIGNED_POD = 1,
-    BERTH_EVENT_UNSCHEDULED_POD = 2,
+    BERTH_EVENT_UNSCHEDULED_POD =
+        2, /* since revision 3 and with Kubernetes 1.37: not the waiting pod itself */
     BERTH_EVENT_NODE = 3,
     BERTH_EVENT_PV = 4,
     BERTH_EVENT_PVC = 5,
@@ -209,6 +225,9 @@ enum berth_resource {
     BERTH_EVENT_DEVICE_CLASS = 13,
     BERTH_EVENT_POD_GROUP = 14,
     BERTH_EVENT_ANY = 15,
+    BERTH_EVENT_TARGET_POD = 16, /* the waiting pod itself; with Kubernetes 1.36 as UNSCHEDULED_POD */
+    BERTH_EVENT_SAMPLE =
+        17, /* since revision 4: the use of a node was measured; the object is its NodeMetrics */
 };
 enum berth_action {
     BERTH_ADD = 1 << 0,
@@ -224,8 +243,11 @@ enum berth_action {
     BERTH_POD_TOLERATION = 1 << 10,
     BERTH_POD_GATES_ELIMINATED = 1 << 11,
     BERTH_POD_GENERATED_CLAIM = 1 << 12,
-    BERTH_UPDATE = (1 << 13) - 1 - 3, /* any update */
-    BERTH_ALL_ACTIONS = (1 << 13) - 1,
+    BERTH_NODE_PREEMPTION_POLICY = 1 << 13, /* this and the next one: with Kubernetes 1.37 */
+    BERTH_POD_SCALE_UP = 1 << 14,
+    /* Any update, of whatever berth comes to know: test with &, not with ==. */
+    BERTH_UPDATE = 0x7fffffff - BERTH_ADD - BERTH_DELETE,
+    BERTH_ALL_ACTIONS = 0x7fffffff,
 };
 enum berth_hint_answer { BERTH_HINT_SKIP = 0, BERTH_HINT_QUEUE = 1 };
 
@@ -248,6 +270,7 @@ enum berth_field_kind {
     BERTH_MAP = 7,      /* struct berth_pairs */
     BERTH_STRUCT = 8,   /* the struct of `fields`, inside this one */
     BERTH_LIST = 9,     /* struct berth_list of structs of `fields`, each `size` bytes */
+    BERTH_JSON = 10,    /* struct berth_str: any value, as JSON; since revision 4 */
 };
 struct berth_field {
     const char *name; /* NULL ends a table */
@@ -260,7 +283,7 @@ struct berth_field {
 #define BERTH_NESTED(name_, kind_, type_, member_, table_, inner_) \
     { name_, kind_, offsetof(type_, member_), table_, sizeof(inner_) }
 
-/* The argument of init(). Members may be added at the end. */
+/* The argument of init(). */
 struct berth_env {
     const struct berth_cluster *cluster; /* may be empty */
     const void *args;                    /* the decoded struct; NULL for a plugin without a table */
@@ -343,6 +366,10 @@ struct berth_plugin {
      * then decided without the plugin. An incomplete list causes wrong decisions. NULL: the plugin may read any field,
      * and is called for each pod. For labels, name the map: "metadata.labels". */
     const char *const *reads;
+
+    /* Since revision 4. Kinds of objects that are fetched only for plugins that name them: "NodeMetrics", "PodMetrics".
+     * Ends with NULL. NULL: none. */
+    const char *const *kinds;
 };
 
 /* ---- values of object fields ---- */
@@ -363,6 +390,19 @@ struct berth_value {
     int64_t number, milli;
 };
 
+/* ---- samples: measured use (docs/STRATEGIES.md) ---- */
+/* Of the samples of a node. Other statistics than the newest value are over the last 15 minutes, unless the source of
+ * the samples computes them over a time of its own. */
+enum berth_statistic {
+    BERTH_LATEST = 0,
+    BERTH_AVERAGE = 1,
+    BERTH_DEVIATION = 2, /* standard deviation */
+    BERTH_P50 = 3,       /* percentiles */
+    BERTH_P90 = 4,
+    BERTH_P95 = 5,
+    BERTH_P99 = 6,
+};
+
 enum berth_metric_type { BERTH_COUNTER = 0, BERTH_GAUGE = 2, BERTH_HISTOGRAM = 3 };
 struct berth_metric_info {
     const char *name, *help;
@@ -378,8 +418,10 @@ struct berth_metric_info {
     /* the cycle. PreBind and Bind may use these down to reason; cycle_cluster and cycle_info are NULL there. */ \
     /* An object, a pod or a cluster may be NULL, and a row may be invalid: the result is then absent, */ \
     /* 0 or empty. */ \
-    F(const struct berth_pod *, cycle_pod, (const struct berth_cycle *cycle), (cycle)) \
-    F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), (cycle)) \
+    F(const struct berth_pod *, cycle_pod, (const struct berth_cycle *cycle), \
+      (cycle)) /* as it was when the attempt began */ \
+    F(const struct berth_pod_info *, cycle_info, (const struct berth_cycle *cycle), \
+      (cycle)) /* the newest version, and where it is */ \
     F(const struct berth_cluster *, cycle_cluster, (const struct berth_cycle *cycle), (cycle)) \
     F(void *, cycle_self, (const struct berth_cycle *cycle), (cycle)) /* set by init() */ \
     F(void **, cycle_state, (struct berth_cycle * cycle), (cycle))    /* the plugin's own; starts as NULL */ \
@@ -396,7 +438,8 @@ struct berth_metric_info {
       (cycle, names, items, len)) /* PreFilter: only these */ \
     F(struct berth_status, fits_without, \
       (struct berth_cycle * cycle, uint32_t row, const struct berth_pod_info *const *gone, uint32_t len), \
-      (cycle, row, gone, len)) /* PostFilter: all filters, on the node as it would be without these pods */ \
+      (cycle, row, gone, len)) /* PostFilter: all filters, on the node as it would be without these pods; */ \
+    /* elsewhere the result is Error */ \
     F(struct berth_rows, feasible, (struct berth_cycle * cycle), \
       (cycle)) /* PreScore: the nodes to be scored */ \
     F(struct berth_status, diagnosis_of, (const struct berth_diagnosis *diagnosis, uint32_t row), \
@@ -441,7 +484,7 @@ struct berth_metric_info {
     /* hints and events */ \
     F(void *, hint_self, (const struct berth_hint *hint), (hint)) \
     F(const struct berth_cluster *, hint_cluster, (const struct berth_hint *hint), (hint)) \
-    F(uint32_t, event_actions, (const struct berth_event *event), (event)) \
+    F(uint32_t, event_actions, (const struct berth_event *event), (event))    /* test them with & */ \
     F(const void *, event_before, (const struct berth_event *event), (event)) /* NULL: it is new */ \
     F(const void *, event_after, (const struct berth_event *event), (event))  /* NULL: it was deleted */ \
     F(bool, same_pod, (const struct berth_pod *a, const struct berth_pod *b), \
@@ -479,7 +522,29 @@ struct berth_metric_info {
     V(refuse_uid, \
       (const struct berth_handle *handle, struct berth_str namespace_, struct berth_str name, \
        struct berth_str uid, struct berth_str reason), \
-      (handle, namespace_, name, uid, reason))
+      (handle, namespace_, name, uid, reason)) \
+    /* since revision 4. Times are nanoseconds since 1970. */ \
+    F(int64_t, cycle_now, (const struct berth_cycle *cycle), (cycle)) /* the time of the attempt */ \
+    F(int64_t, info_placed_at, (const struct berth_pod_info *pod), \
+      (pod)) /* when the pod was assigned to its node, here or elsewhere; 0: it has none */ \
+    F(int64_t, node_sampled_at, (struct berth_node_view node), \
+      (node)) /* the end of the time that the newest sample covers; 0: there is no sample */ \
+    F(int64_t, node_sample_window, (struct berth_node_view node), \
+      (node)) /* how long that time is, in nanoseconds */ \
+    F(double, node_sample, (struct berth_node_view node, uint32_t resource, enum berth_statistic statistic), \
+      (node, resource, statistic)) /* cpu or memory, in the unit of node_used; negative: unknown */ \
+    F(double, pod_sample, \
+      (const struct berth_cluster *cluster, const struct berth_pod_info *pod, uint32_t resource), \
+      (cluster, pod, resource)) /* likewise, of a pod: the newest value */ \
+    V(retry_at, (struct berth_cycle * cycle, int64_t at), \
+      (cycle, \
+       at)) /* if the pod gets no node in this attempt, it is tried again at that time, or earlier: for */ \
+    /* rejections that end by themselves. The earliest time counts. */ \
+    /* for a plugin that keeps what it found out about nodes: the rows of nodes that changed since *position, */ \
+    /* with their object, pods or samples, some of them several times; *position moves to now. Start with 0. */ \
+    /* False: every node may have changed. */ \
+    F(bool, node_changes, (const struct berth_cluster *cluster, uint64_t *position, struct berth_rows *ret), \
+      (cluster, position, ret))
 
 struct berth_host {
     uint32_t abi, size;
@@ -555,6 +620,9 @@ struct berth_module {
     const struct berth_host **host;  /* set before anything is called */
     const struct berth_plugin *const *plugins;
     uint32_t plugins_len;
+    uint32_t reserved_; /* was padding in revision 1, whose modules end here */
+    uint32_t revision;  /* BERTH_REVISION; likewise these sizes */
+    uint32_t env_size, event_rule_size, field_size, node_names_size, post_filter_result_size;
 };
 
 extern const struct berth_module berth_module __attribute__((visibility("default")));
@@ -571,6 +639,13 @@ extern const struct berth_module berth_module __attribute__((visibility("default
         &berth_host_, \
         berth_plugins_, \
         sizeof(berth_plugins_) / sizeof(berth_plugins_[0]), \
+        0, \
+        BERTH_REVISION, \
+        sizeof(struct berth_env), \
+        sizeof(struct berth_event_rule), \
+        sizeof(struct berth_field), \
+        sizeof(struct berth_node_names), \
+        sizeof(struct berth_post_filter_result), \
     };
 
 #ifdef __cplusplus

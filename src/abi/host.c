@@ -1,7 +1,7 @@
-/* host.c: the host table, and the proof that the public header's types are ours.
+/* host.c: the host table.
  *
- * A function here is a name for what built-in plugins do directly. Pointers go through unchanged; text, statuses and
- * views have the same layout on both sides. */
+ * A function here is a name for what built-in plugins do directly. Whatever the host has given out is accepted: NULL,
+ * an absent text, a node or a pod that is gone. The answer is then absent, 0 or empty. */
 #include "abi/host.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "framework/diagnosis.h"
 #include "framework/run.h"
 
-/* ---- layouts ---- */
+/* ---- layouts: lists are passed on where they are ---- */
 #define SAME_SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs), #theirs)
 #define SAME_PLACE(ours, theirs, member) \
     static_assert(offsetof(ours, member) == offsetof(theirs, member), #theirs "." #member)
@@ -20,78 +20,38 @@ SAME_SIZE(struct str, struct berth_str);
 SAME_PLACE(struct str, struct berth_str, len);
 SAME_SIZE(struct pair, struct berth_pair);
 SAME_PLACE(struct pair, struct berth_pair, value);
-SAME_SIZE(struct str_list, struct berth_strs);
-SAME_SIZE(struct str_map, struct berth_pairs);
-SAME_SIZE(struct status, struct berth_status);
-SAME_PLACE(struct status, struct berth_status, len);
-SAME_PLACE(struct status, struct berth_status, reasons);
 SAME_SIZE(struct node_view, struct berth_node_view);
 SAME_PLACE(struct node_view, struct berth_node_view, row);
 SAME_PLACE(struct node_view, struct berth_node_view, overlay);
-SAME_SIZE(struct pod_span, struct berth_pod_infos);
-SAME_SIZE(struct row_list, struct berth_rows);
-SAME_SIZE(struct node_names, struct berth_node_names);
-SAME_PLACE(struct node_names, struct berth_node_names, items);
-SAME_PLACE(struct node_names, struct berth_node_names, len);
-SAME_SIZE(struct post_filter_result, struct berth_post_filter_result);
-SAME_PLACE(struct post_filter_result, struct berth_post_filter_result, victims);
-SAME_PLACE(struct post_filter_result, struct berth_post_filter_result, victims_len);
-SAME_SIZE(struct error, struct berth_error);
-SAME_SIZE(struct event_rule, struct berth_event_rule);
-SAME_PLACE(struct event_rule, struct berth_event_rule, hint);
+SAME_SIZE(struct str_list, struct berth_strs);
+SAME_SIZE(struct str_map, struct berth_pairs);
 
 #define X(name, text) static_assert((int)STATUS_##name == (int)BERTH_##name, text);
 STATUS_CODES(X)
 #undef X
-#define X(name, text) static_assert((int)EVENT_##name == (int)BERTH_EVENT_##name, text);
-EVENT_RESOURCES(X)
-#undef X
-#define X(name, text) static_assert((int)ACTION_##name == (int)BERTH_##name, text);
-EVENT_ACTIONS(X)
-#undef X
-static_assert((int)ACTION_ALL == (int)BERTH_ALL_ACTIONS && (int)ACTION_UPDATE == (int)BERTH_UPDATE,
-              "actions");
 static_assert((int)HINT_QUEUE == (int)BERTH_HINT_QUEUE && SCORE_MAX == BERTH_SCORE_MAX, "hints and scores");
 static_assert(ROW_NONE == BERTH_ROW_NONE, "rows");
 
 /* ---- the same by another name ---- */
 static const struct berth_str nothing;
 
-static struct berth_str out_str(struct str text)
-{
-    return (struct berth_str){ text.ptr, text.len };
-}
-
-static struct str in_str(struct berth_str text)
-{
-    return (struct str){ text.ptr, text.len };
-}
-
 static struct berth_status out_status(struct status status)
 {
     return (struct berth_status){ (enum berth_code)status.code, status.len,
-                                  (const struct berth_str *)status.reasons, status.plugin };
+                                  (const struct berth_str *)status.reasons, NULL };
 }
 
 static struct node_view in_view(struct berth_node_view view)
 {
-    return (struct node_view){ view.cluster, view.row, view.overlay };
+    return (struct node_view){ in_cluster(view.cluster), view.row, view.overlay };
 }
 
-/* The model is const for plugins; lists that are made on demand are not seen as changes. */
-static struct cluster *in_cluster(const struct cluster *cluster)
-{
-    return (struct cluster *)cluster;
-}
-
-/* May this thread look at the cluster? One that is at PreBind or Bind may not, with whatever it kept from before. It is
- * said once in the log, and not for each pod. */
-static bool may_look(const void *cluster, const char *function)
+bool host_may_look(const void *cluster, const char *function)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
     if (!work_is_here())
         return cluster != NULL;
-    if (!atomic_flag_test_and_set(&said))
+    if (cluster && !atomic_flag_test_and_set(&said))
         log_error(
             NULL,
             "A plugin looks at the cluster in PreBind or Bind, which run beside it, and is shown nothing",
@@ -99,54 +59,68 @@ static bool may_look(const void *cluster, const char *function)
     return false;
 }
 
-/* A plugin may name a node that is not there: berth_node_row() of a name that it made up, or of one that went. */
-static bool exists(struct berth_node_view view)
+bool host_node_exists(struct berth_node_view view, const char *function)
 {
-    const struct cluster *cluster = view.cluster;
-    return cluster && view.row < cluster->nodes.len && cluster->nodes.items[view.row].api;
+    const struct cluster *cluster = in_cluster(view.cluster);
+    return host_may_look(cluster, function) && view.row < cluster->nodes.len &&
+           cluster->nodes.items[view.row].api;
 }
 
 /* ---- the cycle ---- */
-static const struct pod *cycle_pod(const struct cycle *cycle)
+static const struct berth_pod *cycle_pod(const struct berth_cycle *cycle)
 {
-    return cycle->pod;
+    return out_pod(in_cycle(cycle)->pod);
 }
 
-static const struct pod_info *cycle_info(const struct cycle *cycle)
+static const struct berth_pod_info *cycle_info(const struct berth_cycle *cycle)
 {
-    return cycle->info;
+    return out_pod_info(in_cycle(cycle)->info);
 }
 
-static const struct cluster *cycle_cluster(const struct cycle *cycle)
+static const struct berth_cluster *cycle_cluster(const struct berth_cycle *cycle)
 {
-    return cycle->cluster;
+    return out_cluster(in_cycle(cycle)->cluster);
 }
 
-static struct arena *cycle_arena(struct cycle *cycle)
+static void *host_cycle_self(const struct berth_cycle *cycle)
 {
-    return cycle->arena;
+    return ((const struct loaded_self *)cycle_self(in_cycle(cycle)))->outer;
 }
 
-static struct berth_status reason(struct arena *arena, enum berth_code code, struct berth_str text)
+static void **host_cycle_state(struct berth_cycle *cycle)
 {
-    struct berth_str *copy = arena_zalloc(arena, sizeof(*copy));
-    *copy = out_str(arena_str(arena, in_str(text)));
+    return cycle_state(in_cycle(cycle));
+}
+
+static struct berth_arena *cycle_arena(struct berth_cycle *cycle)
+{
+    return out_arena(in_cycle(cycle)->arena);
+}
+
+static bool cycle_cancelled(const struct berth_cycle *cycle)
+{
+    return work_cancelled(in_cycle(cycle));
+}
+
+static void *alloc(struct berth_arena *arena, size_t size)
+{
+    return arena_zalloc(in_arena(arena), size);
+}
+
+static struct berth_status reason(struct berth_arena *arena, enum berth_code code, struct berth_str text)
+{
+    struct berth_str *copy = arena_zalloc(in_arena(arena), sizeof(*copy));
+    *copy = out_str(arena_str(in_arena(arena), in_str(text)));
     return (struct berth_status){ code, 1, copy, NULL };
 }
 
-static void narrow(struct cycle *cycle, struct berth_node_names *names, const struct berth_str *items,
+static void narrow(struct berth_cycle *cycle, struct berth_node_names *names, const struct berth_str *items,
                    uint32_t len)
 {
-    struct arena *arena = cycle->arena;
-    struct str *kept = arena_array(arena, struct str, len);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < len; i++)
-        kept[i] = arena_str(arena, in_str(items[i]));
-    qsort(kept, len, sizeof(*kept), str_qsort_cmp);
-    for (uint32_t i = 0; i < len; i++)
-        if (!count || !str_eq(kept[count - 1], kept[i]))
-            kept[count++] = kept[i];
-    *names = (struct berth_node_names){ .items = (struct berth_str *)kept, .len = count };
+    struct node_names kept = host_names(items, items ? len : 0, in_cycle(cycle)->arena);
+    names->all = false;
+    names->items = (struct berth_str *)kept.items;
+    names->len = kept.len;
 }
 
 static bool is_on(const struct node_overlay *overlay, const struct pod_info *pod)
@@ -157,23 +131,29 @@ static bool is_on(const struct node_overlay *overlay, const struct pod_info *pod
     return false;
 }
 
-/* Everything is as before when it returns. A pod that is not on the node, or is named twice, frees nothing there. */
-static struct berth_status fits_without(struct cycle *cycle, uint32_t row, const struct pod_info *const *pods,
-                                        uint32_t len)
+/* Filters need what PreFilter of every plugin left, which is there at PostFilter only. They cannot call this. */
+static struct berth_status fits_without(struct berth_cycle *outer, uint32_t row,
+                                        const struct berth_pod_info *const *pods, uint32_t len)
 {
+    struct cycle *cycle = in_cycle(outer);
     const struct plugin_instance *current = cycle->current;
     struct node_overlay overlay;
     struct node_view view = { cycle->cluster, row, &overlay };
     VEC(const struct pod_info *) left = { 0 };
-    if (!exists((struct berth_node_view){ cycle->cluster, row, NULL }))
+    if (!host_node_exists(out_view((struct node_view){ cycle->cluster, row, NULL }), "berth_fits_without"))
         return (struct berth_status){ .code = BERTH_UNRESOLVABLE };
+    if (!cycle->may_try)
+        return out_status(reject(STATUS_ERROR, "berth_fits_without() is for PostFilter"));
+    cycle->may_try = false;
     overlay_init(&overlay, cycle->cluster, row, cycle->arena);
-    for (uint32_t i = 0; pods && i < len; i++) {
-        if (!is_on(&overlay, pods[i]))
+    for (uint32_t i = 0; pods && i < len;
+         i++) { /* one that is not on the node, or is named twice, frees nothing */
+        const struct pod_info *pod = in_pod_info(pods[i]);
+        if (!is_on(&overlay, pod))
             continue;
-        *vec_push(&left) = pods[i];
-        overlay_remove(&overlay, pods[i]);
-        run_remove_pod(cycle, pods[i], view);
+        *vec_push(&left) = pod;
+        overlay_remove(&overlay, pod);
+        run_remove_pod(cycle, pod, view);
     }
     struct status status = run_filters(cycle, view);
     for (size_t i = left.len; i-- > 0;) {
@@ -183,43 +163,44 @@ static struct berth_status fits_without(struct cycle *cycle, uint32_t row, const
     vec_release(&left);
     overlay_release(&overlay);
     cycle->current = current;
+    cycle->may_try = true;
     return out_status(status);
 }
 
-static struct berth_rows feasible(struct cycle *cycle)
+static struct berth_rows feasible(struct berth_cycle *cycle)
 {
-    struct row_list rows = cycle_feasible(cycle);
+    struct row_list rows = cycle_feasible(in_cycle(cycle));
     return (struct berth_rows){ rows.items, rows.len };
 }
 
-static struct berth_status diagnosis_of(const struct diagnosis *diagnosis, uint32_t row)
+static struct berth_status diagnosis_of(const struct berth_diagnosis *diagnosis, uint32_t row)
 {
-    return out_status(diagnosis_get(diagnosis, row));
+    return out_status(diagnosis_get(in_diagnosis(diagnosis), row));
 }
 
 /* ---- nodes ---- */
-static struct berth_rows nodes(const struct cluster *cluster)
+static struct berth_rows nodes(const struct berth_cluster *cluster)
 {
     struct berth_rows rows = { 0 };
-    if (may_look(cluster, "berth_nodes"))
+    if (host_may_look(cluster, "berth_nodes"))
         rows.items = cluster_order(in_cluster(cluster), &rows.len);
     return rows;
 }
 
-static struct berth_node_view node(const struct cluster *cluster, uint32_t row)
+static struct berth_node_view node(const struct berth_cluster *cluster, uint32_t row)
 {
     return (struct berth_node_view){ cluster, row, NULL };
 }
 
-static uint32_t node_row(const struct cluster *cluster, struct berth_str name)
+static uint32_t node_row(const struct berth_cluster *cluster, struct berth_str name)
 {
-    return may_look(cluster, "berth_node_row") ? cluster_row(in_cluster(cluster), in_str(name))
-                                               : BERTH_ROW_NONE;
+    return host_may_look(cluster, "berth_node_row") ? cluster_row(in_cluster(cluster), in_str(name))
+                                                    : BERTH_ROW_NONE;
 }
 
 static struct berth_str host_node_name(struct berth_node_view view)
 {
-    return exists(view) ? out_str(node_name(in_view(view))) : nothing;
+    return host_node_exists(view, "berth_node_name") ? out_str(node_name(in_view(view))) : nothing;
 }
 
 static struct berth_str map_text(const struct str_map *map, const char *key)
@@ -231,73 +212,92 @@ static struct berth_str map_text(const struct str_map *map, const char *key)
 
 static struct berth_str node_label(struct berth_node_view view, const char *key)
 {
-    return exists(view) ? map_text(&node_api(in_view(view))->meta.labels, key) : nothing;
+    return host_node_exists(view, "berth_node_label") ? map_text(&node_api(in_view(view))->meta.labels, key)
+                                                      : nothing;
 }
 
 static const void *node_object(struct berth_node_view view)
 {
-    return exists(view) ? node_api(in_view(view)) : NULL;
+    return host_node_exists(view, "berth_node_object") ? node_api(in_view(view)) : NULL;
+}
+
+/* Positions are one more than in the log, so that 0 is before everything. */
+static bool node_changes(const struct berth_cluster *outer, uint64_t *position, struct berth_rows *ret)
+{
+    *ret = (struct berth_rows){ NULL, 0 };
+    if (!host_may_look(outer, "berth_node_changes"))
+        return false;
+    const struct cluster *cluster = in_cluster(outer);
+    uint64_t from = *position - 1, now = cluster_seq(cluster);
+    bool is_known = *position && from >= cluster->log_base && from <= now;
+    if (is_known)
+        *ret = (struct berth_rows){ cluster->log.items + (from - cluster->log_base), (uint32_t)(now - from) };
+    *position = now + 1;
+    return is_known;
 }
 
 static struct berth_pod_infos host_node_pods(struct berth_node_view view)
 {
     struct pod_span span = { 0 };
-    if (exists(view))
+    if (host_node_exists(view, "berth_node_pods"))
         span = node_pods(in_view(view));
-    return (struct berth_pod_infos){ (const struct pod_info *const *)span.items, span.len };
+    return (struct berth_pod_infos){ (const struct berth_pod_info *const *)span.items, span.len };
 }
 
-static uint32_t resource(const struct cluster *cluster, const char *name)
+static uint32_t resource(const struct berth_cluster *cluster, const char *name)
 {
     uint32_t number;
-    if (!may_look(cluster, "berth_resource") || !name)
+    if (!host_may_look(cluster, "berth_resource") || !name)
         return UINT32_MAX;
     return cluster_resource(in_cluster(cluster), str_from(name), &number) ? number : UINT32_MAX;
 }
 
 static int64_t node_allocatable(struct berth_node_view view, uint32_t number)
 {
-    return exists(view) ? node_alloc(in_view(view), number) : 0;
+    return host_node_exists(view, "berth_node_allocatable") ? node_alloc(in_view(view), number) : 0;
 }
 
 static int64_t host_node_used(struct berth_node_view view, uint32_t number)
 {
-    return exists(view) ? node_used(in_view(view), number) : 0;
+    return host_node_exists(view, "berth_node_used") ? node_used(in_view(view), number) : 0;
 }
 
 /* ---- pods ---- */
-static int64_t pod_request(const struct pod_info *pod, uint32_t number)
+static int64_t pod_request(const struct berth_pod_info *pod, uint32_t number)
 {
     if (!pod)
         return 0;
-    const struct pod_class *cls = pod->class;
+    const struct pod_class *cls = in_pod_info(pod)->class;
     for (uint32_t i = 0; i < cls->fit_len; i++)
         if (cls->fit[i].resource == number)
             return cls->fit[i].value;
+    for (uint32_t i = 0; i < cls->fit_absent.len; i++) /* the number was made in this cycle */
+        if (cls->fit_absent.items[i].resource->column == number + 1)
+            return cls->fit_absent.items[i].value;
     return number == RES_PODS;
 }
 
-static const struct pod *info_pod(const struct pod_info *pod)
+static const struct berth_pod *info_pod(const struct berth_pod_info *pod)
 {
-    return pod ? pod->api : NULL;
+    return pod ? out_pod(in_pod_info(pod)->api) : NULL;
 }
 
-static int32_t info_priority(const struct pod_info *pod)
+static int32_t info_priority(const struct berth_pod_info *pod)
 {
-    return pod ? pod->priority : 0;
+    return pod ? in_pod_info(pod)->priority : 0;
 }
 
-static uint32_t info_row(const struct pod_info *pod)
+static uint32_t info_row(const struct berth_pod_info *pod)
 {
-    return pod ? pod->row : BERTH_ROW_NONE;
+    return pod ? in_pod_info(pod)->row : BERTH_ROW_NONE;
 }
 
-static const struct pod_info *find_pod(const struct cluster *cluster, struct berth_str namespace,
-                                       struct berth_str name)
+static const struct berth_pod_info *find_pod(const struct berth_cluster *cluster, struct berth_str namespace,
+                                             struct berth_str name)
 {
-    if (!may_look(cluster, "berth_find_pod"))
+    if (!host_may_look(cluster, "berth_find_pod"))
         return NULL;
-    return cluster_find_pod(in_cluster(cluster), in_str(namespace), in_str(name));
+    return out_pod_info(cluster_find_pod(in_cluster(cluster), in_str(namespace), in_str(name)));
 }
 
 /* ---- any object: each begins with its metadata ---- */
@@ -338,22 +338,22 @@ static bool is_known(struct cluster *cluster, enum api_kind number, const char *
     return false;
 }
 
-static const void *get(const struct cluster *outer, const char *kind, struct berth_str namespace,
+static const void *get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
                        struct berth_str name)
 {
     struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
-    if (!may_look(outer, "berth_get") || !is_known(cluster, number, kind))
+    if (!host_may_look(outer, "berth_get") || !is_known(cluster, number, kind))
         return NULL;
     return cluster_find(cluster, number, in_str(namespace), in_str(name));
 }
 
-static void each(const struct cluster *outer, const char *kind,
+static void each(const struct berth_cluster *outer, const char *kind,
                  bool (*visit)(void *context, const void *object), void *context)
 {
     struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
-    if (!may_look(outer, "berth_each") || !is_known(cluster, number, kind))
+    if (!host_may_look(outer, "berth_each") || !is_known(cluster, number, kind))
         return;
     if (number == KIND_NODE) {
         uint32_t len;
@@ -372,29 +372,34 @@ static void each(const struct cluster *outer, const char *kind,
 }
 
 /* ---- hints ---- */
-static void *hint_self(const struct hint_context *hint)
+static void *hint_self(const struct berth_hint *hint)
 {
-    return (void *)hint->self;
+    return ((const struct loaded_self *)in_hint(hint)->self)->outer;
 }
 
-static const struct cluster *hint_cluster(const struct hint_context *hint)
+static const struct berth_cluster *hint_cluster(const struct berth_hint *hint)
 {
-    return hint->cluster;
+    return out_cluster(in_hint(hint)->cluster);
 }
 
-static uint32_t event_actions(const struct cluster_event *event)
+static uint32_t event_actions(const struct berth_event *event)
 {
-    return event->actions;
+    return in_event(event)->actions;
 }
 
-static const void *event_before(const struct cluster_event *event)
+static const void *event_before(const struct berth_event *event)
 {
-    return event->before;
+    return in_event(event)->before;
 }
 
-static const void *event_after(const struct cluster_event *event)
+static const void *event_after(const struct berth_event *event)
 {
-    return event->after;
+    return in_event(event)->after;
+}
+
+static bool same_pod(const struct berth_pod *a, const struct berth_pod *b)
+{
+    return a && b && pod_is(in_pod(a), in_pod(b));
 }
 
 /* ---- messages ---- */
@@ -438,17 +443,31 @@ static void refuse(const struct berth_handle *handle, struct berth_str namespace
     refuse_uid(handle, namespace, name, nothing, why);
 }
 
+struct waiting_visit {
+    bool (*visit)(void *context, const struct berth_pod_info *pod);
+    void *context;
+};
+
+static bool visit_waiting(void *context, const struct pod_info *pod)
+{
+    const struct waiting_visit *own = context;
+    return own->visit(own->context, out_pod_info(pod));
+}
+
 static void each_waiting(const struct berth_handle *handle,
-                         bool (*visit)(void *context, const struct pod_info *pod), void *context)
+                         bool (*visit)(void *context, const struct berth_pod_info *pod), void *context)
 {
     const struct mailbox_reader *reader = atomic_load(&handle->mailbox->reader);
-    if (reader && reader->each_waiting && may_look(handle, "berth_each_waiting"))
-        reader->each_waiting(reader->context, handle->plugin, visit, context);
+    struct waiting_visit own = { visit, context };
+    if (reader && reader->each_waiting && host_may_look(handle, "berth_each_waiting"))
+        reader->each_waiting(reader->context, handle->plugin, visit_waiting, &own);
 }
 
 /* ---- log ---- */
 static void log_text(int32_t verbosity, const char *file, int line, const char *text)
 {
+    file = file ? file : "";
+    text = text ? text : "";
     if (verbosity < 0)
         log_write(LOG_ERROR, 0, file, line, NULL, text, NULL, 0);
     else if (log_enabled_in(verbosity, file))
@@ -462,11 +481,11 @@ const struct berth_host host_table = {
     .cycle_pod = cycle_pod,
     .cycle_info = cycle_info,
     .cycle_cluster = cycle_cluster,
-    .cycle_self = cycle_self,
-    .cycle_state = cycle_state,
+    .cycle_self = host_cycle_self,
+    .cycle_state = host_cycle_state,
     .cycle_arena = cycle_arena,
-    .cycle_cancelled = work_cancelled,
-    .alloc = arena_zalloc,
+    .cycle_cancelled = cycle_cancelled,
+    .alloc = alloc,
     .reason = reason,
     .narrow = narrow,
     .fits_without = fits_without,
@@ -500,7 +519,7 @@ const struct berth_host host_table = {
     .event_actions = event_actions,
     .event_before = event_before,
     .event_after = event_after,
-    .same_pod = pod_is,
+    .same_pod = same_pod,
     .activate = activate,
     .allow = allow,
     .refuse = refuse,
@@ -512,4 +531,12 @@ const struct berth_host host_table = {
     .log_text = log_text,
     .allow_uid = allow_uid,
     .refuse_uid = refuse_uid,
+    .cycle_now = host_cycle_now,
+    .info_placed_at = host_info_placed_at,
+    .node_sampled_at = host_node_sampled_at,
+    .node_sample_window = host_node_sample_window,
+    .node_sample = host_node_sample,
+    .pod_sample = host_pod_sample,
+    .retry_at = host_retry_at,
+    .node_changes = node_changes,
 };

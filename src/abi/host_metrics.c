@@ -92,7 +92,7 @@ void host_metrics_for(const struct plugin *plugin)
     being_made = plugin;
 }
 
-static struct metric *refuse(const char *name, const char *why)
+static struct berth_metric *refuse(const char *name, const char *why)
 {
     struct strbuf key = { 0 };
     name = name ? name : "";
@@ -241,27 +241,37 @@ static struct family *find_or_make(const struct berth_metric_info *info, const c
     return family;
 }
 
-struct metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
+struct berth_metric *host_metric(const struct berth_metric_info *info, const struct berth_str *labels)
 {
+    if (!info)
+        return refuse(NULL, "it is asked for without a description");
     const char *why = check(info, labels);
     struct family *family = why ? NULL : find_or_make(info, &why);
-    return why ? refuse(info->name, why) : metric_get(family->metrics, 0, (const struct str *)labels);
+    if (why)
+        return refuse(info->name, why);
+    struct str values[HOST_LABELS_MAX] = { 0 };
+    for (size_t i = 0; i < labels_len(info->labels); i++)
+        values[i] = in_str(labels[i]);
+    return out_metric(metric_get(family->metrics, 0, values));
 }
 
-void host_metric_add(struct metric *metric, double value)
+void host_metric_add(struct berth_metric *outer, double value)
 {
+    struct metric *metric = in_metric(outer);
     if (metric && !metric->buckets)
         gauge_add(metric, value);
 }
 
-void host_metric_set(struct metric *metric, double value)
+void host_metric_set(struct berth_metric *outer, double value)
 {
+    struct metric *metric = in_metric(outer);
     if (metric && !metric->buckets)
         gauge_set(metric, value);
 }
 
-void host_metric_observe(struct metric *metric, double value)
+void host_metric_observe(struct berth_metric *outer, double value)
 {
+    struct metric *metric = in_metric(outer);
     if (metric && metric->buckets)
         histogram_observe(metric, value);
 }

@@ -11,6 +11,12 @@ enum api_kind host_kind(const char *kind)
     return KIND_UNKNOWN;
 }
 
+/* A plugin may have mistaken the kind: then the fields are elsewhere. */
+static bool is_of_kind(const struct meta *meta, enum api_kind kind)
+{
+    return meta->kind == KIND_UNKNOWN || meta->kind == (uint8_t)kind;
+}
+
 struct berth_value host_read(const char *kind, const void *object, const char *path)
 {
     static const enum berth_type types[] = {
@@ -19,7 +25,7 @@ struct berth_value host_read(const char *kind, const void *object, const char *p
         [VIEW_ENTRIES] = BERTH_ENTRIES, [VIEW_OBJECT] = BERTH_OBJECT,
     };
     enum api_kind number = host_kind(kind);
-    if (number == KIND_UNKNOWN || !object || !path)
+    if (number == KIND_UNKNOWN || !object || !path || !is_of_kind(object, number))
         return (struct berth_value){ .type = BERTH_ABSENT };
     struct record_view view = record_view(api_kinds[number].type, object, str_from(path));
     return (struct berth_value){ .type = types[view.type],

@@ -1,33 +1,31 @@
-/* loaded.c: from a module's descriptors to struct plugin; see loaded.h. */
+/* loaded.c: from a module's descriptors to struct plugin; see loaded.h.
+ *
+ * A module may be older than this berth: its structs are then shorter, and what they do not have is zero. Each list is
+ * read with the module's own stride. */
 #include "abi/loaded.h"
 
 #include <stdlib.h>
 
-#include "abi/host.h"
 #include "abi/loaded_args.h"
-#include "framework/blocking_work.h"
-
-struct loaded_plugin {
-    struct plugin plugin;
-    struct berth_plugin outer; /* as large as we know it; what an older plugin does not have is NULL */
-    const struct record_type *args;
-};
+#include "abi/loaded_plugin.h"
 
 static const struct loaded_plugin *loaded_of(const struct plugin *plugin)
 {
     return container_of(plugin, struct loaded_plugin, plugin);
 }
 
-/* ---- slots with a step between ---- */
 static int init(const struct plugin_env *env, void **ret_self, struct error *err)
 {
     const struct loaded_plugin *loaded = loaded_of(env->plugin);
     struct berth_handle *handle = arena_new(env->arena, struct berth_handle);
+    struct loaded_self *self = arena_new(env->arena, struct loaded_self);
     *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin };
+    *self = (struct loaded_self){ .plugin = loaded };
+    *ret_self = self;
     struct berth_env outer = {
-        .cluster = env->cluster,
-        .scheduler_name = { env->profile->scheduler_name.ptr, env->profile->scheduler_name.len },
-        .arena = env->arena,
+        .cluster = out_cluster(env->cluster),
+        .scheduler_name = out_str(env->profile->scheduler_name),
+        .arena = out_arena(env->arena),
         .handle = handle,
     };
     int r = loaded_args_decode(loaded->args, &loaded->outer, env->written_args, env->arena, &outer, err);
@@ -35,7 +33,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
         return r;
     struct berth_error why = { "" };
     host_metrics_for(env->plugin);
-    r = loaded->outer.init(&outer, ret_self, &why);
+    r = loaded->outer.init(&outer, &self->outer, &why);
     host_metrics_for(NULL);
     if (r >= 0)
         return 0;
@@ -43,67 +41,128 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     return error_set(err, -EINVAL, "%s", why.text[0] ? why.text : "failed, and does not say why");
 }
 
-static struct status pre_bind(struct cycle *cycle, uint32_t row)
-{
-    return work_run(cycle, row, false, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.pre_bind);
-}
+/* ---- a module of any age ---- */
+/* What modules of revision 1 do not say. */
+static const struct berth_module revision_1 = { .revision = 1,
+                                                .env_size = 64,
+                                                .event_rule_size = 16,
+                                                .field_size = 40,
+                                                .node_names_size = 24,
+                                                .post_filter_result_size = 24 };
+enum { MODULE_SIZE_1 = 40, ANY_UPDATE_1 = (1 << 13) - 1 - 3 };
+static_assert(offsetof(struct berth_module, revision) == MODULE_SIZE_1, "a module of revision 1 ends here");
 
-static struct status bind(struct cycle *cycle, uint32_t row)
-{
-    return work_run(cycle, row, true, (work_call)(void *)loaded_of(cycle->current->plugin)->outer.bind);
-}
+/* The structs whose sizes are exchanged. */
+#define SIZES(X) \
+    X(plugin) \
+    X(host) \
+    X(env) \
+    X(event_rule) \
+    X(field) \
+    X(node_names) \
+    X(post_filter_result)
 
-/* Slots that go through as they are, by name. */
-#define DIRECT_SLOTS(X) \
-    X(release) \
-    X(forget) \
-    X(pre_enqueue) \
-    X(less) \
-    X(pre_filter) \
-    X(add_pod) \
-    X(remove_pod) \
-    X(filter) \
-    X(post_filter) \
-    X(pre_score) \
-    X(score) \
-    X(normalize) \
-    X(reserve) \
-    X(unreserve) \
-    X(permit) \
-    X(pre_bind_pre_flight) \
-    X(post_bind) \
-    X(events) \
-    X(reads)
-
-static void translate(struct loaded_plugin *loaded)
-{
-    const struct berth_plugin *outer = &loaded->outer;
-    loaded->plugin = (struct plugin){ .name = outer->name,
-                                      .doc = outer->doc ? outer->doc : "",
-                                      .init = init,
-                                      .pre_bind = outer->pre_bind ? pre_bind : NULL,
-                                      .bind = outer->bind ? bind : NULL,
-#define X(slot) .slot = (__typeof__(loaded->plugin.slot))(void *)outer->slot,
-                                      DIRECT_SLOTS(X)
-#undef X
-    };
-}
-
-/* ---- what is checked ---- */
-static int check_module(const struct berth_module *module, const char *file, struct error *err)
+static int check_module(const struct berth_module *module, const char *file, struct berth_module *ret,
+                        struct error *err)
 {
     if (module->abi != BERTH_ABI)
         return error_set(err, -EINVAL,
                          "%s: built for version %u of the plugin ABI; this berth has version %u", file,
                          module->abi, (unsigned)BERTH_ABI);
-    if (module->host_size > sizeof(struct berth_host) || module->plugin_size > sizeof(struct berth_plugin) ||
-        module->size > sizeof(struct berth_module))
+    *ret = revision_1;
+    memcpy(ret, module, MIN(module->size, sizeof(*ret)));
+    bool is_newer = module->size > sizeof(*ret) || ret->revision > BERTH_REVISION;
+#define X(name) is_newer |= ret->name##_size > sizeof(struct berth_##name);
+    SIZES(X)
+#undef X
+    if (is_newer)
         return error_set(err, -EINVAL, "%s: built against a newer berth/plugin.h than this berth has", file);
-    if (!module->host || !module->plugins || !module->plugins_len)
+    if (module->size < MODULE_SIZE_1 || !ret->host || !ret->plugins || !ret->plugins_len)
         return error_set(err, -EINVAL, "%s: holds no plugin", file);
+    if (!ret->event_rule_size || !ret->field_size)
+        return error_set(err, -EINVAL, "%s: has lists whose items have no size", file);
     return 0;
 }
 
+/* ---- events ---- */
+#define X(name, text) static_assert((int)EVENT_##name == (int)BERTH_EVENT_##name, text);
+EVENT_RESOURCES(X)
+#undef X
+#define X(name, text) static_assert((int)ACTION_##name == (int)BERTH_##name, text);
+EVENT_ACTIONS(X)
+#undef X
+static_assert((ACTION_ALL & ~BERTH_ALL_ACTIONS) == 0 && (ACTION_UPDATE & ~BERTH_UPDATE) == 0, "masks");
+
+enum { RULES_MAX = 1024, REVISION_OF_TARGET_POD = 3 };
+
+/* Rules about unscheduled pods were about the waiting pod itself, too, before TARGET_POD came. */
+static bool means_target_too(const struct berth_event_rule *rule, uint32_t revision)
+{
+    return revision < REVISION_OF_TARGET_POD && rule->resource == BERTH_EVENT_UNSCHEDULED_POD;
+}
+
+/* In revision 1 "any update" named the actions of its time. */
+static uint32_t actions_of(const struct berth_event_rule *rule, uint32_t revision)
+{
+    bool any_update = revision == 1 && (rule->actions & ANY_UPDATE_1) == ANY_UPDATE_1;
+    return (rule->actions | (any_update ? (uint32_t)BERTH_UPDATE : 0)) & (uint32_t)ACTION_ALL;
+}
+
+static struct berth_event_rule rule_at(const struct berth_event_rule *list, size_t stride, size_t number)
+{
+    struct berth_event_rule rule = { 0 };
+    memcpy(&rule, (const char *)list + stride * number, MIN(stride, sizeof(rule)));
+    return rule;
+}
+
+static const char *make_rules(struct loaded_plugin *loaded, const struct berth_module *module,
+                              struct arena *arena)
+{
+    const struct berth_event_rule *list = loaded->outer.events;
+    size_t len = 0;
+    if (!list)
+        return NULL;
+    while (rule_at(list, module->event_rule_size, len).actions)
+        if (++len > RULES_MAX)
+            return "has too many events, or a list of them that does not end";
+    struct berth_event_rule *outer = arena_array(arena, struct berth_event_rule, len);
+    struct event_rule *rules = arena_array(arena, struct event_rule, 2 * len + 1), *next = rules;
+    for (size_t i = 0; i < len; i++) {
+        outer[i] = rule_at(list, module->event_rule_size, i);
+        uint32_t actions = actions_of(&outer[i], module->revision);
+        if ((uint32_t)outer[i].resource >= EVENT_RESOURCE_COUNT || !actions)
+            return "has an event that there is not";
+        struct event_rule rule = { .resource = (enum event_resource)outer[i].resource,
+                                   .actions = actions,
+                                   .hint = outer[i].hint ? slots_hint : NULL,
+                                   .number = (uint32_t)i };
+        *next++ = rule;
+        rule.resource = EVENT_TARGET_POD;
+        rule.since = BEHAVIOUR_pod_events_are_divided;
+        if (means_target_too(&outer[i], module->revision))
+            *next++ = rule;
+    }
+    loaded->rules = outer;
+    loaded->plugin.events = rules;
+    return NULL;
+}
+
+/* ---- kinds ---- */
+static int make_kinds(struct loaded_plugin *loaded, const char *file, struct error *err)
+{
+    for (const char *const *name = loaded->outer.kinds; name && *name; name++) {
+        enum api_kind kind = host_kind(*name);
+        if (!kind_is_sampled(kind))
+            return error_set(err, -EINVAL,
+                             "%s: plugin \"%s\": kinds: \"%s\" is none that is fetched on demand: expected "
+                             "NodeMetrics or PodMetrics",
+                             file, loaded->outer.name, *name);
+        loaded->plugin.kinds |= (uint64_t)1 << kind;
+    }
+    return 0;
+}
+
+/* ---- what is checked ---- */
 /* Slots that make sense together only. */
 static const char *check_pairs(const struct berth_plugin *plugin)
 {
@@ -151,10 +210,19 @@ static int add_plugin(struct loaded *loaded, const struct berth_module *module, 
     memcpy(&own->outer, module->plugins[number], module->plugin_size);
     int r = check_plugin(loaded, &own->outer, file, err);
     if (r == 0)
-        r = loaded_args_type(&own->outer, &loaded->arena, &own->args, file, err);
+        r = loaded_args_type(&own->outer, module->field_size, &loaded->arena, &own->args, file, err);
     if (r < 0)
         return r;
-    translate(own);
+    const char *wrong = make_rules(own, module, &loaded->arena);
+    if (wrong)
+        return error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, own->outer.name, wrong);
+    r = make_kinds(own, file, err);
+    if (r < 0)
+        return r;
+    own->plugin.name = own->outer.name;
+    own->plugin.doc = own->outer.doc ? own->outer.doc : "";
+    own->plugin.init = init;
+    slots_connect(own);
     if (!plugin_points(&own->plugin))
         return error_set(err, -EINVAL, "%s: plugin \"%s\" takes part in no extension point", file,
                          own->plugin.name);
@@ -163,19 +231,20 @@ static int add_plugin(struct loaded *loaded, const struct berth_module *module, 
     return 0;
 }
 
-int loaded_add(struct loaded *loaded, const struct berth_module *module, const char *file, struct error *err)
+int loaded_add(struct loaded *loaded, const struct berth_module *outer, const char *file, struct error *err)
 {
-    int r = check_module(module, file, err);
+    struct berth_module module;
+    int r = check_module(outer, file, &module, err);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < module->plugins_len; i++) {
-        r = add_plugin(loaded, module, i, file, err);
+    if (module.plugins_len > PLUGINS_MAX - 1 - loaded->plugins.len) /* the last one: QUEUE_REJECTED_BY_NONE */
+        return error_set(err, -E2BIG, "%s: more than %d plugins", file, PLUGINS_MAX - 1);
+    for (uint32_t i = 0; i < module.plugins_len; i++) {
+        r = add_plugin(loaded, &module, i, file, err);
         if (r < 0)
             return r;
     }
-    if (loaded->plugins.len > PLUGINS_MAX)
-        return error_set(err, -E2BIG, "%s: more than %d plugins", file, PLUGINS_MAX);
-    *module->host = &host_table;
+    *module.host = &host_table;
     loaded->registry = (struct registry){ loaded->plugins.items, (uint32_t)loaded->plugins.len };
     return 0;
 }
@@ -183,6 +252,8 @@ int loaded_add(struct loaded *loaded, const struct berth_module *module, const c
 void loaded_init(struct loaded *loaded, const struct registry *built_in)
 {
     *loaded = (struct loaded){ 0 };
+    vec_reserve(&loaded->plugins, PLUGINS_MAX); /* what is read elsewhere does not move when one is added */
+    vec_reserve(&loaded->files, PLUGINS_MAX);
     for (uint32_t i = 0; i < built_in->len; i++) {
         *vec_push(&loaded->plugins) = built_in->items[i];
         *vec_push(&loaded->files) = NULL;

@@ -7,9 +7,10 @@
 #include "config/kinds.h"
 
 static const struct record_kind *const kinds[] = {
-    [BERTH_STRING] = &record_STR,   [BERTH_BOOL] = &record_BOOL,         [BERTH_INT] = &record_INT64,
-    [BERTH_DOUBLE] = &record_FLOAT, [BERTH_DURATION] = &record_DURATION, [BERTH_STRINGS] = &record_STRS,
-    [BERTH_MAP] = &record_PAIRS,    [BERTH_STRUCT] = &record_STRUCT,     [BERTH_LIST] = &record_LIST,
+    [BERTH_STRING] = &record_STR,    [BERTH_BOOL] = &record_BOOL,         [BERTH_INT] = &record_INT64,
+    [BERTH_DOUBLE] = &record_DOUBLE, [BERTH_DURATION] = &record_DURATION, [BERTH_STRINGS] = &record_STRS,
+    [BERTH_MAP] = &record_PAIRS,     [BERTH_STRUCT] = &record_STRUCT,     [BERTH_LIST] = &record_LIST,
+    [BERTH_JSON] = &record_RAW,
 };
 /* The public header's structs are the records' own. */
 _Static_assert(sizeof(struct berth_str) == sizeof(struct str) &&
@@ -20,13 +21,26 @@ _Static_assert(sizeof(struct berth_str) == sizeof(struct str) &&
 
 enum { TABLES_DEPTH_MAX = 8 };
 
-static const char *make_type(const struct berth_field *fields, size_t size, struct arena *arena, int depth,
+/* A table of the plugin: an older one has shorter rows. */
+struct table {
+    const struct berth_field *rows;
+    size_t stride;
+};
+
+static struct berth_field row_at(const struct table *table, size_t number)
+{
+    struct berth_field field = { 0 };
+    memcpy(&field, (const char *)table->rows + table->stride * number, MIN(table->stride, sizeof(field)));
+    return field;
+}
+
+static const char *make_type(struct table table, size_t size, struct arena *arena, int depth,
                              struct record_type *ret);
 
-static const char *make_field(const struct berth_field *field, size_t size, struct arena *arena, int depth,
-                              struct record_field *ret)
+static const char *make_field(const struct berth_field *field, size_t stride, size_t size,
+                              struct arena *arena, int depth, struct record_field *ret)
 {
-    if (field->kind < BERTH_STRING || field->kind > BERTH_LIST)
+    if (field->kind < BERTH_STRING || field->kind > BERTH_JSON)
         return "has an argument of an unknown kind";
     bool nested = field->kind == BERTH_STRUCT || field->kind == BERTH_LIST;
     size_t bytes = field->kind == BERTH_STRUCT ? field->size : kinds[field->kind]->size;
@@ -43,26 +57,27 @@ static const char *make_field(const struct berth_field *field, size_t size, stru
         return NULL;
     struct record_type *inner = arena_new(arena, struct record_type);
     ret->type = inner;
-    return make_type(field->fields, field->size, arena, depth + 1, inner);
+    return make_type((struct table){ field->fields, stride }, field->size, arena, depth + 1, inner);
 }
 
-static const char *make_type(const struct berth_field *fields, size_t size, struct arena *arena, int depth,
+static const char *make_type(struct table table, size_t size, struct arena *arena, int depth,
                              struct record_type *ret)
 {
     size_t count = 0;
-    if (!fields || !size)
+    if (!table.rows || !size)
         return "has arguments without a table or without a size";
     if (depth > TABLES_DEPTH_MAX)
         return "has arguments nested too deep";
-    while (fields[count].name)
+    while (row_at(&table, count).name)
         if (++count > RECORD_FIELDS_MAX)
             return "has too many arguments, or a table that does not end";
     struct record_field *made = arena_array(arena, struct record_field, count);
     for (size_t i = 0; i < count; i++) {
+        struct berth_field field = row_at(&table, i);
         for (size_t j = 0; j < i; j++)
-            if (strcmp(fields[i].name, fields[j].name) == 0)
+            if (strcmp(field.name, made[j].name) == 0)
                 return "has two arguments of one name";
-        const char *wrong = make_field(&fields[i], size, arena, depth, &made[i]);
+        const char *wrong = make_field(&field, table.stride, size, arena, depth, &made[i]);
         if (wrong)
             return wrong;
     }
@@ -75,14 +90,14 @@ static const char *make_type(const struct berth_field *fields, size_t size, stru
     return NULL;
 }
 
-int loaded_args_type(const struct berth_plugin *plugin, struct arena *arena, const struct record_type **ret,
-                     const char *file, struct error *err)
+int loaded_args_type(const struct berth_plugin *plugin, size_t stride, struct arena *arena,
+                     const struct record_type **ret, const char *file, struct error *err)
 {
     *ret = NULL;
     if (!plugin->args)
         return 0;
     struct record_type *type = arena_new(arena, struct record_type);
-    const char *wrong = make_type(plugin->args, plugin->args_size, arena, 0, type);
+    const char *wrong = make_type((struct table){ plugin->args, stride }, plugin->args_size, arena, 0, type);
     if (wrong)
         return error_set(err, -EINVAL, "%s: plugin \"%s\" %s", file, plugin->name, wrong);
     *ret = type;

@@ -10,9 +10,9 @@ struct berth_env;
 struct berth_plugin;
 struct plugin_args;
 
-/* The plugin's table, checked; *ret is NULL for a plugin without one. */
-int loaded_args_type(const struct berth_plugin *plugin, struct arena *arena, const struct record_type **ret,
-                     const char *file, struct error *err);
+/* The plugin's table, checked, whose rows have `stride` bytes; *ret is NULL for a plugin without one. */
+int loaded_args_type(const struct berth_plugin *plugin, size_t stride, struct arena *arena,
+                     const struct record_type **ret, const char *file, struct error *err);
 /* Decodes what the configuration says (NULL: nothing) into env->args, and its text into env->args_json. */
 int loaded_args_decode(const struct record_type *type, const struct berth_plugin *plugin,
                        const struct plugin_args *written, struct arena *arena, struct berth_env *env,

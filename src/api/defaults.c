@@ -1,4 +1,4 @@
-/* defaults.c: the defaulting of kube-apiserver v1.36 with default feature gates, as far as scheduling can notice.
+/* defaults.c: the defaulting of kube-apiserver with default feature gates, as far as scheduling can notice.
  *
  * Two rules of the reference are easy to miss. Requests follow limits in pods only, never in templates. And amounts are
  * rounded up to thousandths, after everything that is computed from them. */
@@ -352,6 +352,18 @@ static void default_resource_claim(void *ptr, struct arena *arena)
     }
 }
 
+/* 1.36 alone has these. */
+static void default_resource_slice(void *ptr, struct arena *arena)
+{
+    struct resource_slice *slice = ptr;
+    list_for(&slice->devices, device)
+        list_for(&device->node_mappings, mapping)
+            if (!mapping->allocation_multiplier) {
+                mapping->allocation_multiplier = arena_new(arena, struct quantity);
+                *mapping->allocation_multiplier = quantity_from_int(1);
+            }
+}
+
 static void (*const defaulters[KIND_COUNT])(void *ptr, struct arena *arena) = {
     [KIND_POD] = default_pod_object,
     [KIND_NODE] = default_node,
@@ -369,6 +381,7 @@ static void (*const defaulters[KIND_COUNT])(void *ptr, struct arena *arena) = {
     [KIND_JOB] = default_job,
     [KIND_PRIORITY_CLASS] = default_priority_class,
     [KIND_RESOURCE_CLAIM] = default_resource_claim,
+    [KIND_RESOURCE_SLICE] = default_resource_slice,
 };
 
 /* An object that no server has stored yet gets a uid that names it, and the first version. */

@@ -2,6 +2,7 @@
  *
  *     ResourceSlice   devices that a driver offers on one node, some, or all; slices form pools
  *     DeviceClass     selectors and configuration under a name
+ *     DeviceTaintRule a taint that an administrator adds to devices of slices
  *     ResourceClaim   requests for devices; its status has the allocated devices and the pods that reserve them */
 #ifndef API_DEVICE_TYPES_H
 #define API_DEVICE_TYPES_H
@@ -21,6 +22,9 @@ struct device_attribute {
     struct opt_int64 int_value;
     struct opt_bool bool_value;
     struct str string_value, version_value;
+    struct int64_list int_values; /* this and the next: one of those, or one of these */
+    struct bool_list bool_values;
+    struct str_list string_values, version_values;
 };
 struct capacity_range {
     struct quantity *min, *max, *step;
@@ -42,10 +46,29 @@ struct device_counter {
 struct counter_set {
     struct str name; /* of the set that is shared, or that is consumed from */
     LIST(struct device_counter) counters;
+    struct str_list compatibility_groups; /* of what is consumed */
 };
 struct device_taint {
     struct str key, value, effect;
     struct opt_time time_added;
+};
+/* What a device takes of the node's own resources: 1.36 has node_mappings, 1.37 has node_resources. */
+struct node_mapping {
+    struct str key; /* of the resource */
+    struct str capacity_key;
+    struct quantity *allocation_multiplier;
+};
+struct device_mapping {
+    struct str capacity_key;
+    struct quantity *capacity_multiplier, *device_multiplier;
+};
+struct device_overhead {
+    struct quantity *per_pod, *per_container;
+};
+struct node_resource {
+    struct str key; /* of the resource */
+    struct device_mapping *mapping;
+    struct device_overhead *overhead;
 };
 struct device {
     struct str name;
@@ -59,6 +82,8 @@ struct device {
     struct opt_bool binds_to_node;
     struct str_list binding_conditions, binding_failure_conditions;
     struct opt_bool allow_multiple_allocations;
+    LIST(struct node_mapping) node_mappings;   /* nodeAllocatableResourceMappings */
+    LIST(struct node_resource) node_resources; /* nodeAllocatableResources */
 };
 struct resource_slice {
     struct meta meta;
@@ -69,6 +94,18 @@ struct resource_slice {
     struct opt_bool all_nodes, per_device_node_selection;
     LIST(struct device) devices;
     LIST(struct counter_set) shared_counters;
+    struct str partition_type_attribute;
+    struct str_list skip_node_operations;
+};
+
+/* The devices with all of these; NULL: any. */
+struct device_taint_selector {
+    struct str driver, pool, device;
+};
+struct device_taint_rule {
+    struct meta meta;
+    struct device_taint_selector *selector; /* spec */
+    struct device_taint taint;
 };
 
 /* ---- classes and claims ---- */
@@ -91,6 +128,10 @@ struct device_class {
 struct capacity_requirements {
     struct resource_list requests;
 };
+/* An attribute that a request gives every device. */
+struct derived_attribute {
+    struct str name, expression;
+};
 /* An exact request, or one of several that would do. */
 struct device_subrequest {
     struct str name; /* empty in an exact request: there it is the request's */
@@ -101,6 +142,7 @@ struct device_subrequest {
     struct opt_bool admin_access;
     LIST(struct toleration) tolerations;
     struct capacity_requirements *capacity;
+    LIST(struct derived_attribute) derived_attributes;
 };
 struct device_request {
     struct str name;
@@ -126,6 +168,7 @@ struct device_result {
     struct str_list binding_conditions, binding_failure_conditions;
     struct str share_id;
     struct resource_list consumed_capacity;
+    struct str_list skip_node_operations;
 };
 struct allocated_config {
     struct str source; /* "FromClass" or "FromClaim" */

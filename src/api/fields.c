@@ -24,4 +24,7 @@ const struct kind_info api_kinds[KIND_COUNT] = {
 
 const struct record_type *const api_status_type = &status_type;
 const struct record_type *const api_allocation_type = &allocation_type;
+const struct record_type *const api_derived_attribute_type = &derived_attribute_type;
 const struct record_type *const api_claim_status_type = &claim_status_type;
+const struct record_type *const api_claim_mapping_type = &claim_mapping_type;
+const struct record_type *const api_claim_overhead_type = &claim_overhead_type;

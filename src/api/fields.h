@@ -14,10 +14,14 @@ struct kind_info {
 extern const struct kind_info api_kinds[KIND_COUNT];
 extern const struct record_type *const api_status_type; /* of struct api_status */
 /* Parts of objects that are read, copied, compared or written on their own. */
-extern const struct record_type *const api_allocation_type;   /* of struct allocation_result */
-extern const struct record_type *const api_claim_status_type; /* of struct claim_status */
+extern const struct record_type *const api_allocation_type;        /* of struct allocation_result */
+extern const struct record_type *const api_derived_attribute_type; /* of struct derived_attribute */
+extern const struct record_type *const api_claim_status_type;      /* of struct claim_status */
+extern const struct record_type *const api_claim_mapping_type;     /* of struct claim_mapping */
+extern const struct record_type *const api_claim_overhead_type;    /* of struct claim_overhead */
 /* Parts of objects that arguments of plugins have as well. */
 RECORD_TYPE(node_affinity, struct node_affinity);
 RECORD_TYPE(spread_constraint, struct spread_constraint);
+RECORD_TYPE(node_claim, struct node_claim);
 
 #endif

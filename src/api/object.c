@@ -112,6 +112,7 @@ int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind,
     if (r == 0 && object.kind != KIND_UNKNOWN) {
         const struct record_type *type = api_kinds[object.kind].type;
         object.ptr = object.meta = arena_zalloc(arena, type->size);
+        object.meta->kind = (uint8_t)object.kind;
         r = record_read(&reader, NULL, val, type, object.ptr);
     }
     if (r < 0)
@@ -119,6 +120,12 @@ int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind,
     object_convert(&object, object.api_version);
     *ret = object;
     return 0;
+}
+
+bool object_is_identified(const struct object *object)
+{
+    return object->meta && object->meta->name.len &&
+           (object->meta->namespace.len || !object->is_partial || !api_kinds[object->kind].namespaced);
 }
 
 void object_encode_json(const struct object *object, const struct record_redactor *redactor,

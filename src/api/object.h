@@ -18,6 +18,7 @@ struct object {
     void *ptr;                         /* struct pod, struct node, ... by kind; NULL when KIND_UNKNOWN */
     struct meta *meta;                 /* of the same */
     struct str api_version, kind_name; /* as written, also of unknown kinds */
+    bool is_partial;                   /* values that could not be read are empty */
 };
 
 /* A reader for objects of this doc, lenient; strings stay in the doc's text where they can. */
@@ -31,6 +32,9 @@ int object_decode(const struct doc *doc, yyjson_val *val, struct arena *arena, s
  * they count. */
 int object_decode_as(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                      struct object *ret, struct error *err);
+
+/* Is it known which object of the cluster this is? Of a partial one it may not be. */
+bool object_is_identified(const struct object *object);
 
 /* The kind for "v1", "Pod"; KIND_UNKNOWN if there is none. */
 enum api_kind object_kind_from(struct str api_version, struct str kind);

@@ -83,7 +83,20 @@ static void name_object(struct error *err, const struct object *object)
     error_prefix(err, "%s", name.text);
 }
 
-/* The object itself; `object` has its kind and names. */
+static int read_object(struct str raw, enum string_home home, struct arena *arena, struct object *object,
+                       struct error *err)
+{
+    struct record_reader reader = reader_for(raw, home, arena, err);
+    const struct record_type *type = api_kinds[object->kind].type;
+    reader.tolerant = object->is_partial;
+    object->ptr = object->meta = arena_zalloc(arena, type->size);
+    object->meta->kind = (uint8_t)object->kind;
+    if (home == STRINGS_IN_SOURCE)
+        object->meta->source = raw;
+    return record_read_protobuf(&reader, NULL, raw, type, object->ptr);
+}
+
+/* The object itself; `object` has its kind and names. After a failure it has what could be read. */
 static int decode_object(struct str raw, enum string_home home, struct arena *arena, struct object *object,
                          struct str api_version, struct error *err)
 {
@@ -91,16 +104,13 @@ static int decode_object(struct str raw, enum string_home home, struct arena *ar
         return 0;
     if (home == STRINGS_IN_SOURCE)
         raw = arena_str(arena, raw);
-    struct record_reader reader = reader_for(raw, home, arena, err);
-    const struct record_type *type = api_kinds[object->kind].type;
-    object->ptr = object->meta = arena_zalloc(arena, type->size);
-    if (home == STRINGS_IN_SOURCE)
-        object->meta->source = raw;
-    int r = record_read_protobuf(&reader, NULL, raw, type, object->ptr);
-    if (r < 0)
+    int r = read_object(raw, home, arena, object, err);
+    if (r < 0) {
+        object->is_partial = true;
+        read_object(raw, home, arena, object, NULL);
         name_object(err, object);
-    else
-        object_convert(object, api_version);
+    }
+    object_convert(object, api_version);
     return r;
 }
 
@@ -118,8 +128,7 @@ int object_decode_protobuf(struct str bytes, enum string_home home, struct arena
                              .api_version = record_keep(&reader, envelope.api_version),
                              .kind_name = record_keep(&reader, envelope.kind) };
     r = decode_object(envelope.raw, home, arena, &object, object.api_version, err);
-    if (r == 0)
-        *ret = object;
+    *ret = object;
     return r;
 }
 
@@ -228,10 +237,8 @@ int object_list_protobuf_next(struct object_list_protobuf *list, enum string_hom
     if (r < 0)
         error_prefix(err, "items[%u]", list->next);
     list->next++;
-    if (r < 0)
-        return r;
     *ret = object;
-    return 1;
+    return r < 0 ? r : 1;
 }
 
 /* ---- watches ---- */
@@ -266,7 +273,6 @@ int watch_event_decode_protobuf(struct str frame, enum string_home home, struct 
         return error_set(err, -EINVAL, "a watch event of no known type");
     r = event.type == WATCH_ERROR ? status_decode_protobuf(raw.bytes, home, arena, &event.status, err)
                                   : object_decode_protobuf(raw.bytes, home, arena, &event.object, err);
-    if (r == 0)
-        *ret = event;
+    *ret = event;
     return r;
 }

@@ -20,7 +20,9 @@
  * copy of all its bytes that is in its arena and stays there as meta.source. */
 enum string_home { STRINGS_COPIED, STRINGS_BORROWED, STRINGS_IN_SOURCE };
 
-/* One object with its envelope. 0 with KIND_UNKNOWN for a kind that berth does not know, PodList included. */
+/* One object with its envelope. 0 with KIND_UNKNOWN for a kind that berth does not know, PodList included. An object
+ * that cannot be decoded is a failure: then `ret` has what could be read of it, its metadata above all, and is_partial
+ * is set; so it is below. Where not even its kind is known, `ret` stays as it was. */
 int object_decode_protobuf(struct str bytes, enum string_home home, struct arena *arena, struct object *ret,
                            struct error *err);
 
@@ -76,7 +78,8 @@ struct watch_event {
     struct api_status status; /* of WATCH_ERROR */
 };
 
-/* One frame of a watch. After a failure the next frame can be decoded all the same. */
+/* One frame of a watch. After a failure the next frame can be decoded all the same; of this one `ret` may have a type
+ * and a partial object. */
 int watch_event_decode_protobuf(struct str frame, enum string_home home, struct arena *arena,
                                 struct watch_event *ret, struct error *err);
 

@@ -245,6 +245,22 @@ struct quantity quantity_sub(struct quantity a, struct quantity b)
     return written_as(from_nano(to_nano(a) - to_nano(b)), a, b);
 }
 
+/* (u + n) (v + m) with fractions n and m, without a product that is too large for 128 bits. */
+struct quantity quantity_mul(struct quantity a, struct quantity b)
+{
+    wide whole = (wide)a.units * b.units, nano;
+    wide mixed = (wide)a.units * b.nano + (wide)b.units * a.nano; /* in billionths */
+    uint64_t fine = (uint64_t)a.nano * b.nano;                    /* in billionths of those */
+    bool negative = (a.units < 0) != (b.units < 0);
+    whole = whole > INT64_MAX ? INT64_MAX : whole < INT64_MIN ? INT64_MIN : whole;
+    nano = whole * NANO + mixed + (wide)(fine / NANO);
+    if (fine % NANO && !negative)
+        nano++;
+    struct quantity product = from_nano(nano);
+    product.binary = a.binary;
+    return product;
+}
+
 struct quantity quantity_from_int(int64_t units)
 {
     return (struct quantity){ units, 0 };

@@ -43,6 +43,8 @@ bool quantity_is_zero(struct quantity q);
 int quantity_cmp(struct quantity a, struct quantity b);
 struct quantity quantity_add(struct quantity a, struct quantity b);
 struct quantity quantity_sub(struct quantity a, struct quantity b);
+/* Written as the first one is. What is finer than a billionth is rounded away from zero. */
+struct quantity quantity_mul(struct quantity a, struct quantity b);
 struct quantity quantity_from_int(int64_t units);
 /* To a multiple of 0.001, away from zero: what the API server stores of requests, limits and capacities. */
 struct quantity quantity_round_to_milli(struct quantity q);

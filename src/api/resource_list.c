@@ -7,7 +7,11 @@
  */
 #include "api/resource_list.h"
 
+#include <stdlib.h>
+
 #include "codec/record.h"
+
+enum { TOTAL_SCANNED = 16 }; /* a total of so many names is read from its beginning to find one */
 
 struct quantity *resource_list_get(const struct resource_list *list, struct str name)
 {
@@ -90,4 +94,60 @@ void resource_list_join(struct resource_list *list, const struct resource_list *
             list->items[--to] = *resource;
     }
     list->len = len;
+}
+
+struct quantity *resource_total_find(const struct resource_total *total, struct str name)
+{
+    if (total->places.len) {
+        uintptr_t place = (uintptr_t)strmap_get(&total->places, name);
+        return place ? &total->list.items[place - 1].amount : NULL;
+    }
+    list_for(&total->list, resource)
+        if (str_eq(resource->name, name))
+            return &resource->amount;
+    return NULL;
+}
+
+static void total_add(struct resource_total *total, const struct resource *resource)
+{
+    struct resource_list *list = &total->list;
+    if (list->len == total->cap) {
+        total->cap = total->cap ? total->cap * 2 : 4;
+        list->items = arena_copy(total->arena, struct resource, list->items, list->len, total->cap);
+    }
+    list->items[list->len++] = *resource;
+    uint32_t first = total->places.len; /* all, once they are too many to be scanned */
+    for (uint32_t i = first; list->len > TOTAL_SCANNED && i < list->len; i++)
+        strmap_put(&total->places, list->items[i].name, (void *)((uintptr_t)i + 1));
+}
+
+void resource_total_join(struct resource_total *total, const struct resource_list *other,
+                         enum resource_join join)
+{
+    list_for(other, resource) {
+        struct quantity *amount = resource_total_find(total, resource->name);
+        if (amount)
+            join_amount(amount, resource->amount, join);
+        else
+            total_add(total, resource);
+    }
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct resource *)a)->name, ((const struct resource *)b)->name);
+}
+
+void resource_total_end(struct resource_total *total, struct resource_list *ret)
+{
+    if (total->list.len)
+        qsort(total->list.items, total->list.len, sizeof(*total->list.items), by_name);
+    *ret = total->list;
+    resource_total_release(total);
+}
+
+void resource_total_release(struct resource_total *total)
+{
+    strmap_release(&total->places);
+    *total = (struct resource_total){ 0 };
 }

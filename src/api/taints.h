@@ -9,8 +9,8 @@
 #define TAINT_PREFER_NO_SCHEDULE "PreferNoSchedule"
 #define TAINT_NODE_UNSCHEDULABLE "node.kubernetes.io/unschedulable"
 
-/* Gt and Lt compare numbers behind the gate TaintTolerationComparisonOperators, which is off by default; while it is
- * off they tolerate nothing. */
+/* Gt and Lt compare numbers behind the gate TaintTolerationComparisonOperators; while it is off they tolerate
+ * nothing. */
 bool toleration_tolerates_taint(const struct toleration *toleration, const struct taint *taint,
                                 bool comparison_operators);
 bool tolerations_tolerate_taint(const struct toleration *tolerations, uint32_t len, const struct taint *taint,

@@ -37,6 +37,7 @@ struct meta {
     void *home; /* what the object is kept in, for its keeper alone; never decoded */
     /* The object's bytes as they were received, protobuf or JSON, for extenders; empty unless they are to be kept. */
     struct str source;
+    uint8_t kind; /* enum api_kind; KIND_UNKNOWN where the object was not decoded */
 };
 
 /* "namespace/name", for printf. */
@@ -80,11 +81,18 @@ struct container_port {
 struct restart_rule {
     struct str action;
 };
+struct volume_mount {
+    struct str_list bind_mount_options;
+};
+struct ephemeral_container {
+    LIST(struct volume_mount) volume_mounts; /* as in struct container */
+};
 struct container {
     struct str name, image, restart_policy; /* restart_policy "Always" on an init container: a sidecar */
     struct resource_requirements resources;
     LIST(struct container_port) ports;
     LIST(struct restart_rule) restart_rules; /* restartPolicyRules */
+    LIST(struct volume_mount) volume_mounts; /* those with options alone */
 };
 struct toleration {
     struct str key, operator, value, effect;
@@ -203,6 +211,7 @@ struct pod_spec {
     LIST(struct toleration) tolerations;
     LIST(struct container) containers;
     LIST(struct container) init_containers;
+    LIST(struct ephemeral_container) ephemeral_containers; /* those with such mounts alone */
     LIST(struct volume) volumes;
     LIST(struct spread_constraint) spread;
     LIST(struct named) scheduling_gates;
@@ -225,6 +234,34 @@ struct container_status {
 struct pod_claim_status {
     struct str name, resource_claim_name; /* resource_claim_name absent: none was needed */
 };
+/* What a claim takes of the node's own resources: of 1.36 in `resources`, of 1.37 in the two others. */
+struct claim_mapping {
+    struct str name;
+    struct quantity *quantity;
+};
+struct claim_overhead {
+    struct str name;
+    struct quantity *per_pod, *per_container;
+};
+struct node_claim {
+    struct str resource_claim_name;
+    struct str_list containers; /* that refer to it */
+    struct resource_list resources;
+    LIST(struct claim_mapping) mapping;
+    LIST(struct claim_overhead) overhead;
+};
+struct node_claim_list {
+    struct node_claim *items;
+    uint32_t len;
+};
+/* The claim that stands for the pod's extended resources. */
+struct extended_request {
+    struct str container_name, resource_name, request_name;
+};
+struct extended_claim_status {
+    LIST(struct extended_request) request_mappings;
+    struct str resource_claim_name;
+};
 struct pod_status {
     struct str phase, nominated_node_name, resize;
     struct opt_time start_time;
@@ -234,6 +271,8 @@ struct pod_status {
     struct resource_list allocated_resources; /* pod-level */
     struct resource_requirements *resources;  /* pod-level */
     LIST(struct pod_claim_status) claim_statuses;
+    struct extended_claim_status *extended_claim;
+    struct node_claim_list node_claims; /* nodeAllocatableResourceClaimStatuses */
 };
 struct pod {
     struct meta meta;
@@ -252,9 +291,15 @@ struct node_image {
 struct node_condition {
     struct str type, status;
 };
+/* Since 1.37. */
+struct node_preemption_policy {
+    struct str_list disable_resize_preemption;
+};
+
 struct node {
     struct meta meta;
     struct {
+        struct node_preemption_policy *pod_preemption_policy;
         bool unschedulable;
         LIST(struct taint) taints;
         struct str provider_id;
@@ -461,6 +506,29 @@ struct api_status {
     } details;
 };
 
+/* ---- measured use ---- */
+struct statistic {
+    struct str name; /* "Average"; see cluster/node_samples.h */
+    struct resource_list usage;
+};
+struct node_metrics {
+    struct meta meta;
+    struct opt_time timestamp; /* the end of the window */
+    struct str window;         /* a duration */
+    struct resource_list usage;
+    LIST(struct statistic) statistics; /* of sources that compute them; not a field of metrics.k8s.io */
+};
+struct container_metrics {
+    struct str name;
+    struct resource_list usage;
+};
+struct pod_metrics {
+    struct meta meta;
+    struct opt_time timestamp;
+    struct str window;
+    LIST(struct container_metrics) containers;
+};
+
 /* ---- any of them ---- */
 #define API_KINDS(X) \
     /* enum, kind, group/version, struct, namespaced */ \
@@ -486,6 +554,9 @@ struct api_status {
     X(RESOURCE_CLAIM, "ResourceClaim", "resource.k8s.io/v1", resource_claim, true) \
     X(RESOURCE_SLICE, "ResourceSlice", "resource.k8s.io/v1", resource_slice, false) \
     X(DEVICE_CLASS, "DeviceClass", "resource.k8s.io/v1", device_class, false) \
+    X(DEVICE_TAINT_RULE, "DeviceTaintRule", "resource.k8s.io/v1", device_taint_rule, false) \
+    X(NODE_METRICS, "NodeMetrics", "metrics.k8s.io/v1beta1", node_metrics, false) \
+    X(POD_METRICS, "PodMetrics", "metrics.k8s.io/v1beta1", pod_metrics, true) \
     X(BINDING, "Binding", "v1", binding, true) \
     X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \
     X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true)
@@ -499,5 +570,11 @@ enum api_kind {
     /* This and the kinds after it are not part of the modelled cluster. */
     KIND_LIVE_FIRST = KIND_BINDING
 };
+
+/* Samples are listed again and again: they have no resource versions and cannot be watched. */
+static inline bool kind_is_sampled(enum api_kind kind)
+{
+    return kind == KIND_NODE_METRICS || kind == KIND_POD_METRICS;
+}
 
 #endif

@@ -104,7 +104,7 @@ static void entry_free(struct entry *entry)
 {
     arena_release(&entry->arena);
     vec_release(&entry->requests);
-    strbuf_wipe(&entry->body);
+    strbuf_release(&entry->body);
     free(entry);
 }
 
@@ -169,12 +169,14 @@ static const struct record_field spec_fields[] = {
 TYPE(spec)
 #undef T
 
-/* False: this is no review. */
-static bool decode(enum review_kind kind, struct str json, struct arena *arena, struct review *ret)
+/* False: this is no review. In place: the API server sends the token back, and there is to be no copy of it. */
+static bool decode(enum review_kind kind, struct strbuf *json, struct arena *arena, struct review *ret)
 {
     struct review_status status = { 0 };
     struct record_reader reader = { .arena = arena, .keep = arena_str };
-    yyjson_doc *doc = yyjson_read(json.ptr ? json.ptr : "", json.len, 0);
+    strbuf_reserve(json, YYJSON_PADDING_SIZE);
+    memset(json->text + json->len, 0, YYJSON_PADDING_SIZE);
+    yyjson_doc *doc = yyjson_read_opts(json->text, json->len, YYJSON_READ_INSITU, NULL, NULL);
     yyjson_val *val = doc ? yyjson_obj_get(yyjson_doc_get_root(doc), "status") : NULL;
     bool ok = yyjson_is_obj(val) && record_read(&reader, NULL, val, &status_type, &status) == 0;
     yyjson_doc_free(doc);
@@ -225,7 +227,7 @@ static void finish(struct entry *entry)
 {
     struct reviews *reviews = entry->reviews;
     auth_metrics_token_answered(token_metrics(reviews), !is_error(entry));
-    strbuf_wipe(&entry->body);
+    strbuf_release(&entry->body);
     /* It is pending still: a callback that asks for the same again is answered here, too. */
     for (size_t i = 0; i < entry->requests.len; i++) {
         struct pending_request request = entry->requests.items[i];
@@ -282,8 +284,7 @@ static void on_answer(void *context)
     bool yes = answer->failure == HTTP_FAILURE_NONE && answer->status >= 200 && answer->status < 300;
     auth_metrics_review(entry->reviews->options.metrics, entry->reviews->options.kind, answer->status,
                         monotonic_ns() - entry->sent_ns);
-    if (yes &&
-        decode(entry->reviews->options.kind, strbuf_slice(&answer->body), &entry->arena, &entry->review))
+    if (yes && decode(entry->reviews->options.kind, &answer->body, &entry->arena, &entry->review))
         finish(entry);
     else if (yes)
         fail(entry, STR("the answer is not a review"));
@@ -326,6 +327,7 @@ static void send_review(struct entry *entry, int64_t delay_ms)
         .content_type = API_JSON,
         .accept = API_JSON,
         .body = strbuf_slice(&entry->body),
+        .secret = true,
         .urgent = entry->preferred,
         .unlimited = entry->preferred,
         .timeout_ms = MAX(left_ms, 1),
@@ -383,6 +385,7 @@ void reviews_ask(struct reviews *reviews, const struct review_spec *spec, bool r
     int64_t now_ns = monotonic_ns(), total_ms = kinds[reviews->options.kind].total_ms;
     struct entry *entry = xcalloc(1, sizeof(*entry));
     entry->reviews = reviews;
+    entry->body.secret = true;
     write_body(&entry->body, reviews->options.kind, spec);
     make_key(reviews, strbuf_slice(&entry->body), entry->key);
     struct entry *known = remember ? find(reviews, entry->key, now_ns, &entry->preferred) : NULL;

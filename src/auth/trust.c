@@ -8,14 +8,13 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <yyjson.h>
 
 #include "auth/auth_metrics.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "client/rest.h"
-#include "net/file.h"
-#include "net/reread.h"
+#include "codec/doc.h"
+#include "net/file_set.h"
 
 #define MAP_NAME "extension-apiserver-authentication"
 #define MAP_NAMESPACE "kube-system"
@@ -52,7 +51,7 @@ struct trust {
     struct api *api; /* NULL: nothing is looked up in the cluster */
     struct metrics *metrics;
     const char *files[AUTHORITY_COUNT]; /* NULL: from the cluster */
-    struct reread reread;
+    struct file_set *set;               /* of them; NULL: none */
 
     int64_t patience_ms;
     bool fetching, fetch_again;
@@ -68,22 +67,29 @@ struct trust {
     struct arena arena;                  /* lists of the ConfigMap */
 };
 
-/* Under the lock. No text, or one that is wrong, leaves the authority that is in use. */
-static void use_pem(struct trust *trust, int which, struct str pem)
+/* Under the lock. A text that is wrong leaves the authority that is in use. */
+static int use_pem(struct trust *trust, int which, struct str pem, struct error *err)
 {
-    struct error err;
     struct ca_pool *pool;
-    if (!pem.len || str_eq(pem, strbuf_slice(&trust->pems[which])))
-        return;
-    if (ca_pool_new(pem, &pool, &err) < 0) {
-        log_error(&err, "Cannot use the certificate authority",
-                  log_str("of", str_from(authorities[which].name)));
-        return;
-    }
+    if (trust->now.pools[which] && str_eq(pem, strbuf_slice(&trust->pems[which])))
+        return 0;
+    int r = ca_pool_new(pem, &pool, err);
+    if (r < 0)
+        return r;
     ca_pool_free(trust->now.pools[which]);
     trust->now.pools[which] = pool;
     strbuf_clear(&trust->pems[which]);
     strbuf_str(&trust->pems[which], pem);
+    return 0;
+}
+
+/* Of the ConfigMap, which need not have it. */
+static void use_map_pem(struct trust *trust, int which, struct str pem)
+{
+    struct error err;
+    if (pem.len && use_pem(trust, which, pem, &err) < 0)
+        log_error(&err, "Cannot use the certificate authority",
+                  log_str("of", str_from(authorities[which].name)));
 }
 
 /* A JSON list of strings in a string; an absent one is empty. */
@@ -109,13 +115,6 @@ static bool read_list(yyjson_val *data, const char *key, struct arena *arena, st
     return ok;
 }
 
-static struct str data_text(yyjson_val *data, const char *key)
-{
-    yyjson_val *text = yyjson_obj_get(data, key);
-    return yyjson_is_str(text) ? (struct str){ yyjson_get_str(text), (uint32_t)yyjson_get_len(text) }
-                               : (struct str){ 0 };
-}
-
 /* The ConfigMap, as it came. */
 static int apply_map(struct trust *trust, struct str json, struct error *err)
 {
@@ -129,7 +128,7 @@ static int apply_map(struct trust *trust, struct str json, struct error *err)
     pthread_mutex_lock(&trust->lock);
     for (int i = 0; i < AUTHORITY_COUNT && ok; i++)
         if (!trust->files[i])
-            use_pem(trust, i, data_text(data, authorities[i].map_key));
+            use_map_pem(trust, i, doc_member_text(data, authorities[i].map_key));
     if (ok && !trust->files[AUTHORITY_PROXIES]) {
         struct arena old = trust->arena;
         memcpy(trust->now.lists, lists, sizeof(lists));
@@ -258,49 +257,69 @@ static void watch(struct trust *trust, int64_t delay_ms)
     (void)api_send(trust->api, &request, NULL, NULL);
 }
 
-static int read_files(struct trust *trust, struct error *err)
+static int take_files(void *user, struct file_reading *readings, struct error *err)
 {
-    struct strbuf texts[AUTHORITY_COUNT] = { 0 };
-    int r = 0;
-    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
-        if (trust->files[i])
-            r = file_read(trust->files[i], FILE_BYTES_MAX, &texts[i], err);
+    struct trust *trust = user;
+    int failed = 0;
     pthread_mutex_lock(&trust->lock);
-    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
-        use_pem(trust, i, strbuf_slice(&texts[i]));
+    for (int i = 0; i < AUTHORITY_COUNT; i++) {
+        if (!trust->files[i])
+            continue;
+        const struct file_reading *reading = readings++;
+        struct error why;
+        int r = reading->result < 0 ? 0 : use_pem(trust, i, strbuf_slice(&reading->text), &why);
+        if (r < 0 && !failed)
+            failed = error_set(err, r, "%s: %s", reading->path, why.text);
+    }
     pthread_mutex_unlock(&trust->lock);
-    for (int i = 0; i < AUTHORITY_COUNT; i++)
-        strbuf_release(&texts[i]);
-    return r;
+    return failed;
 }
 
-static bool has_files(const struct trust *trust)
-{
-    return trust->files[AUTHORITY_CLIENTS] || trust->files[AUTHORITY_PROXIES];
-}
-
-static void reread_files(struct reread *reread)
+static void on_problem(void *user _unused_, const char *sentence)
 {
     struct error err;
-    if (read_files(container_of(reread, struct trust, reread), &err) < 0)
-        log_error(&err, "Cannot read a certificate authority");
+    if (!sentence) {
+        log_info(0, "The certificate authorities can be read again");
+        return;
+    }
+    error_set(&err, 0, "%s", sentence);
+    log_error(&err, "Cannot read a certificate authority; the one before stays in use");
 }
 
-static int64_t look_again_ns(struct reread *reread _unused_)
+static int read_files(struct trust *trust, struct error *err)
 {
-    return monotonic_ns() + FILE_LOOK_MS * NS_PER_MS;
+    const char *paths[AUTHORITY_COUNT];
+    size_t count = 0;
+    for (int i = 0; i < AUTHORITY_COUNT; i++)
+        if (trust->files[i])
+            paths[count++] = trust->files[i];
+    if (!count)
+        return 0;
+    trust->set = file_set_new(&(struct file_set_options){ .paths = paths,
+                                                          .count = count,
+                                                          .bytes_max = FILE_BYTES_MAX,
+                                                          .interval_ms = FILE_LOOK_MS,
+                                                          .take = take_files,
+                                                          .on_problem = on_problem,
+                                                          .user = trust });
+    return file_set_read(trust->set, err);
 }
 
 void trust_watch(struct trust *trust, struct loop *loop)
 {
-    trust->reread = (struct reread){ .read = reread_files, .took = look_again_ns };
-    if (has_files(trust))
-        reread_start(&trust->reread, loop, look_again_ns(&trust->reread));
+    if (trust->set)
+        file_set_start(trust->set, loop);
 }
 
 void trust_unwatch(struct trust *trust)
 {
-    reread_stop(&trust->reread);
+    file_set_free(trust->set);
+    trust->set = NULL;
+}
+
+int trust_check(const struct trust *trust, struct error *err)
+{
+    return file_set_check(trust->set, err);
 }
 
 const struct trust_now *trust_lock(struct trust *trust)
@@ -316,7 +335,7 @@ void trust_unlock(struct trust *trust)
 
 bool trust_is_possible(const struct trust *trust)
 {
-    return trust->api || has_files(trust);
+    return trust->api || trust->files[AUTHORITY_CLIENTS] || trust->files[AUTHORITY_PROXIES];
 }
 
 static int await_first(struct trust *trust, struct error *err)
@@ -353,9 +372,6 @@ int trust_new(const struct scheduler_flags *flags, struct api *api, struct metri
     trust->metrics = metrics;
     init(trust, flags);
     int r = read_files(trust, err);
-    for (int i = 0; i < AUTHORITY_COUNT && r == 0; i++)
-        if (trust->files[i] && !trust->now.pools[i])
-            r = error_set(err, -EINVAL, "%s: no valid certificate authority in PEM form", trust->files[i]);
     bool wants = !flags->authentication_skip_lookup &&
                  (!trust->files[AUTHORITY_CLIENTS] || !trust->files[AUTHORITY_PROXIES]);
     if (r < 0) {
@@ -383,6 +399,7 @@ void trust_free(struct trust *trust)
 {
     if (!trust)
         return;
+    trust_unwatch(trust);
     for (int i = 0; i < AUTHORITY_COUNT; i++) {
         ca_pool_free(trust->now.pools[i]);
         strbuf_release(&trust->pems[i]);

@@ -50,6 +50,8 @@ void trust_free(struct trust *trust);
 /* What counts at this moment; it does not change until trust_unlock(). From any thread. */
 const struct trust_now *trust_lock(struct trust *trust);
 void trust_unlock(struct trust *trust);
+/* Can the files of the authorities be read and used? */
+int trust_check(const struct trust *trust, struct error *err);
 /* Is there any certificate that could be accepted, now or later? */
 bool trust_is_possible(const struct trust *trust);
 

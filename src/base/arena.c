@@ -153,6 +153,8 @@ void arena_reset(struct arena *arena)
         arena_grow(arena, total);
         return;
     }
+    if (arena->secret)
+        explicit_bzero(newest->data, newest->size_bytes);
     arena->next = newest->data;
     arena->end = newest->data + newest->size_bytes;
 }
@@ -161,7 +163,9 @@ void arena_release(struct arena *arena)
 {
     for (struct arena_chunk *chunk = arena->chunks, *older; chunk; chunk = older) {
         older = chunk->older;
+        if (arena->secret)
+            explicit_bzero(chunk->data, chunk->size_bytes);
         free(chunk);
     }
-    *arena = (struct arena){ 0 };
+    *arena = (struct arena){ .secret = arena->secret };
 }

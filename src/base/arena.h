@@ -15,7 +15,8 @@ struct arena_chunk;
 struct arena {
     struct arena_chunk *chunks; /* newest first */
     char *next, *end;           /* free space in the newest chunk */
-    size_t total_bytes;         /* of all chunks */
+    size_t total_bytes : 63;    /* of all chunks */
+    size_t secret : 1;          /* they are overwritten before they are freed, see base/secret.h */
 };
 
 /* A zeroed struct arena is ready for use. Memory is aligned to 8 bytes and not cleared. */
@@ -35,6 +36,7 @@ void arena_reserve(struct arena *arena, size_t bytes);
 size_t arena_used(const struct arena *arena);
 /* Forgets everything, keeps memory for about as much again. */
 void arena_reset(struct arena *arena);
+/* An arena for secrets stays one. */
 void arena_release(struct arena *arena);
 
 #define arena_new(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))

@@ -47,6 +47,18 @@ static inline void list_prepend(struct list *list, struct list_link *link)
     list->first = link;
 }
 
+/* NULL for `place`: as the last one. */
+static inline void list_insert_before(struct list *list, struct list_link *place, struct list_link *link)
+{
+    if (!place) {
+        list_append(list, link);
+        return;
+    }
+    *link = (struct list_link){ .prev = place->prev, .next = place };
+    *(place->prev ? &place->prev->next : &list->first) = link;
+    place->prev = link;
+}
+
 static inline void list_remove(struct list *list, struct list_link *link)
 {
     *(link->prev ? &link->prev->next : &list->first) = link->next;

@@ -152,6 +152,26 @@ static void put_list(struct strbuf *out, const struct log_value *value)
     strbuf_putc(out, ']');
 }
 
+static void put_set(struct strbuf *out, const struct log_value *value)
+{
+    strbuf_putc(out, '{');
+    for (int64_t i = 0; i < value->number; i++) {
+        if (i)
+            strbuf_putc(out, ',');
+        quote_json(out, value->items[i], QUOTE_JSON_LOGS);
+        strbuf_puts(out, ":{}");
+    }
+    strbuf_putc(out, '}');
+}
+
+static void put_numbers(struct strbuf *out, const struct log_value *value)
+{
+    strbuf_putc(out, '[');
+    for (int64_t i = 0; i < value->number; i++)
+        strbuf_printf(out, "%s%lld", i ? "," : "", (long long)value->numbers[i]);
+    strbuf_putc(out, ']');
+}
+
 static void put_json(struct strbuf *out, struct str text)
 {
     quote_json(out, text, QUOTE_JSON_LOGS);
@@ -164,17 +184,33 @@ static void put_json_key(struct strbuf *out, const char *key)
     strbuf_putc(out, ':');
 }
 
+static void put_json_reference(struct strbuf *out, struct str namespace, struct str name)
+{
+    strbuf_puts(out, "{\"name\":");
+    put_json(out, name);
+    if (namespace.len) {
+        put_json_key(out, "namespace");
+        put_json(out, namespace);
+    }
+    strbuf_putc(out, '}');
+}
+
+static void put_references(struct strbuf *out, const struct log_value *value)
+{
+    strbuf_putc(out, '[');
+    for (int64_t i = 0; i < value->number; i++) {
+        if (i)
+            strbuf_putc(out, ',');
+        put_json_reference(out, value->items[2 * i], value->items[2 * i + 1]);
+    }
+    strbuf_putc(out, ']');
+}
+
 static void put_reference(struct strbuf *out, const struct log_value *value, bool json)
 {
     _cleanup_(strbuf_release) struct strbuf ref = { 0 };
     if (json) {
-        strbuf_puts(out, "{\"name\":");
-        put_json(out, value->text);
-        if (value->namespace.len) {
-            put_json_key(out, "namespace");
-            put_json(out, value->namespace);
-        }
-        strbuf_putc(out, '}');
+        put_json_reference(out, value->namespace, value->text);
         return;
     }
     if (value->namespace.len)
@@ -202,6 +238,15 @@ static void put_value(struct strbuf *out, const struct log_value *value, bool js
         break;
     case LOG_VALUE_LIST:
         put_list(out, value);
+        break;
+    case LOG_VALUE_SET:
+        put_set(out, value);
+        break;
+    case LOG_VALUE_NUMBERS:
+        put_numbers(out, value);
+        break;
+    case LOG_VALUE_REFS:
+        put_references(out, value);
         break;
     }
 }
@@ -280,6 +325,24 @@ static void write_line(int fd, struct str line)
         line = str_slice(line, n > 0 ? (size_t)n : 0, line.len);
     }
     pthread_mutex_unlock(&writing);
+}
+
+void log_write_text(int32_t level, const char *file, int line, const char *text)
+{
+    int saved = errno;
+    struct timespec now;
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (settings.format == LOG_JSON) {
+        put_json_header(&out, &now, file, line, text);
+        put_json_rest(&out, LOG_INFO, level, NULL, NULL, 0);
+    } else {
+        put_text_header(&out, LOG_INFO, &now, file, line);
+        strbuf_puts(&out, text);
+    }
+    strbuf_putc(&out, '\n');
+    write_line(stream_of(LOG_INFO), strbuf_slice(&out));
+    errno = saved;
 }
 
 void log_write(enum log_severity severity, int32_t level, const char *file, int line, const struct error *err,

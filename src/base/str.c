@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/secret.h"
+
 int str_cmp(struct str a, struct str b)
 {
     size_t shared = MIN(a.len, b.len);
@@ -164,7 +166,7 @@ void strbuf_reserve(struct strbuf *buf, size_t more)
         return;
     size_t cap = MAX(buf->cap * 2, (size_t)64);
     buf->cap = MAX(cap, need);
-    buf->text = xrealloc(buf->text, buf->cap);
+    buf->text = buf->secret ? secret_realloc(buf->text, buf->cap) : xrealloc(buf->text, buf->cap);
 }
 
 void strbuf_str(struct strbuf *buf, struct str text)
@@ -228,15 +230,21 @@ void strbuf_masked(struct strbuf *buf, struct str text)
     strbuf_add(buf, rest, (size_t)(end - rest));
 }
 
-void strbuf_release(struct strbuf *buf)
+void strbuf_drop(struct strbuf *buf, size_t len)
 {
-    free(buf->text);
-    *buf = (struct strbuf){ 0 };
+    size_t rest = buf->len - len;
+    memmove(buf->text, buf->text + len, rest);
+    if (buf->secret)
+        explicit_bzero(buf->text + rest, len);
+    buf->len = rest;
+    buf->text[rest] = '\0';
 }
 
-void strbuf_wipe(struct strbuf *buf)
+void strbuf_release(struct strbuf *buf)
 {
-    if (buf->text)
-        explicit_bzero(buf->text, buf->cap);
-    strbuf_release(buf);
+    if (buf->secret)
+        secret_free(buf->text);
+    else
+        free(buf->text);
+    *buf = (struct strbuf){ .secret = buf->secret };
 }

@@ -79,6 +79,7 @@ bool str_to_int64(struct str a, int64_t *ret);
 struct strbuf {
     char *text;
     size_t len, cap;
+    bool secret; /* memory that it leaves is overwritten; stays when it is released */
 };
 
 /* Makes space for so many bytes behind the text and its terminator, for a caller that writes there itself. */
@@ -104,6 +105,8 @@ void strbuf_printf(struct strbuf *buf, const char *format, ...) _printf_(2, 3);
 void strbuf_masked(struct strbuf *buf, struct str text);
 static inline void strbuf_clear(struct strbuf *buf)
 {
+    if (buf->secret && buf->text)
+        explicit_bzero(buf->text, buf->len);
     buf->len = 0;
     if (buf->text)
         buf->text[0] = '\0';
@@ -112,8 +115,8 @@ static inline struct str strbuf_slice(const struct strbuf *buf)
 {
     return (struct str){ buf->text, (uint32_t)buf->len };
 }
+/* Takes the first bytes off. */
+void strbuf_drop(struct strbuf *buf, size_t len);
 void strbuf_release(struct strbuf *buf);
-/* Of a secret: overwrites it first. */
-void strbuf_wipe(struct strbuf *buf);
 
 #endif

@@ -45,13 +45,37 @@ size_t utf8_rune_put(uint32_t rune, char out[static RUNE_BYTES_MAX])
     return len;
 }
 
+/* How many bytes at the beginning are ASCII, in words of eight. */
+static size_t ascii_words(struct str text)
+{
+    size_t at = 0;
+    for (uint64_t word; at + sizeof(word) <= text.len; at += sizeof(word)) {
+        memcpy(&word, text.ptr + at, sizeof(word));
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return at;
+}
+
 bool utf8_valid(struct str text)
 {
     size_t bytes;
-    for (size_t at = 0; at < text.len; at += bytes)
+    for (size_t at = ascii_words(text); at < text.len; at += bytes)
         if (utf8_rune_at(text, at, &bytes) == RUNE_ERROR && bytes == 1)
             return false;
     return true;
+}
+
+struct str utf8_mended(struct str text, struct arena *arena)
+{
+    enum { GROWTH = 3 }; /* U+FFFD takes three bytes */
+    if (utf8_valid(text))
+        return text;
+    char *out = arena_alloc(arena, (size_t)text.len * GROWTH + RUNE_BYTES_MAX);
+    size_t len = 0, bytes;
+    for (size_t at = 0; at < text.len; at += bytes)
+        len += utf8_rune_put(utf8_rune_at(text, at, &bytes), out + len);
+    return (struct str){ out, (uint32_t)len };
 }
 
 size_t utf8_runes(struct str text)

@@ -2,6 +2,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include "base/arena.h"
 #include "base/str.h"
 
 enum { RUNE_ERROR = 0xFFFD, RUNE_MAX = 0x10FFFF, RUNE_BYTES_MAX = 4 };
@@ -12,6 +13,8 @@ uint32_t utf8_rune_at(struct str text, size_t at, size_t *ret_bytes);
 size_t utf8_rune_put(uint32_t rune, char out[static RUNE_BYTES_MAX]);
 bool utf8_rune_valid(uint32_t rune);
 bool utf8_valid(struct str text);
+/* The text with U+FFFD for each byte that begins no character: itself where it is valid, else a copy in the arena. */
+struct str utf8_mended(struct str text, struct arena *arena);
 /* Is it white space, by Unicode? */
 bool utf8_rune_space(uint32_t rune);
 /* Without the white space at both ends, as strings.TrimSpace() of Go. */

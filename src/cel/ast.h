@@ -68,6 +68,9 @@ struct cel_node {
         struct {
             struct str name;
             int32_t slot; /* -1: the variable `device` */
+            bool is_type; /* a variable whose value is a type */
+            bool
+                is_hidden; /* `.device` where a variable of a macro has that name: selections from it are free */
         } ident;
         struct {
             struct cel_node *operand;

@@ -11,6 +11,7 @@
 struct path {
     struct cel_value at;
     bool optional;
+    bool is_free;
     bool ended; /* `at` is the result */
 };
 
@@ -39,7 +40,7 @@ static struct cel_value finish(struct cel_run *run, const struct path *path)
 
 /* What an optional holds, once it has been through the reference's own representation of values: an optional in it is
  * lost, a type becomes its name, and a kind that it does not have becomes an error. */
-static struct cel_value opened(const struct cel_value *held)
+static struct cel_value opened(struct cel_run *run, const struct cel_value *held)
 {
     while (held->kind == CEL_OPTIONAL && held->optional)
         held = held->optional;
@@ -47,6 +48,11 @@ static struct cel_value opened(const struct cel_value *held)
         return (struct cel_value){ .kind = CEL_NULL };
     if (held->kind == CEL_TYPE)
         return cel_string(held->text);
+    if (held->kind == CEL_IP || held->kind == CEL_CIDR) {
+        struct str text = cel_ip_text(held, run->scratch);
+        return cel_fail(run, "unsupported conversion to ref.Val: (netip.%s)" STR_FMT,
+                        held->kind == CEL_IP ? "Addr" : "Prefix", STR_ARG(text));
+    }
     bool unknown = held->kind >= CEL_QUANTITY && held->kind != CEL_FORMAT;
     return unknown ? cel_fail_static("unsupported conversion to ref.Val") : *held;
 }
@@ -59,12 +65,15 @@ static bool end_with(struct path *path, struct cel_value value)
 }
 
 /* The start of a path; an optional value is opened. */
-static bool begin(struct path *path, struct cel_value value)
+static bool begin(struct cel_run *run, struct path *path, struct cel_value value)
 {
     if (cel_is_error(&value) || (value.kind == CEL_OPTIONAL && !value.optional))
         return end_with(path, value);
     path->optional = value.kind == CEL_OPTIONAL;
-    path->at = path->optional ? opened(value.optional) : value;
+    if (!path->optional)
+        path->at = value;
+    else
+        path->at = run->rules & CEL_KEPT_OPTIONALS ? *value.optional : opened(run, value.optional);
     return true;
 }
 
@@ -107,8 +116,7 @@ static bool pick(struct cel_run *run, const struct cel_value *object, const stru
 {
     *ret = (struct cel_value){ .kind = CEL_NULL };
     if (!is_key(key->kind)) {
-        *ret =
-            cel_is_error(key) ? *key : cel_fail(run, "invalid qualifier type: %s", cel_kind_name(key->kind));
+        *ret = cel_is_error(key) ? *key : cel_fail(run, "invalid qualifier type: %s", cel_go_type(run, key));
         return false;
     }
     if (object->kind == CEL_MAP)
@@ -144,7 +152,7 @@ static bool qualify(struct cel_run *run, const struct cel_node *node, struct pat
     if (cel_is_error(&object))
         return end_with(path, object);
     bool found = pick(run, &object, &key, &path->at);
-    if (run->stopped || ((found || !path->optional) && !cel_charge(run, 1)))
+    if (run->stopped || ((found || !path->optional) && !path->is_free && !cel_charge(run, 1)))
         return end_with(path, cel_stop(run));
     if (found)
         return true;
@@ -157,10 +165,12 @@ static bool qualify(struct cel_run *run, const struct cel_node *node, struct pat
 /* Follows the path of a node; false: it has ended. */
 static bool follow(struct cel_run *run, const struct cel_node *node, struct path *path)
 {
-    if (node->kind == NODE_IDENT)
-        return begin(path, variable(run, node));
+    if (node->kind == NODE_IDENT) {
+        path->is_free = node->ident.is_hidden;
+        return begin(run, path, variable(run, node));
+    }
     if (!is_attribute(node))
-        return begin(path, cel_eval_node(run, node));
+        return begin(run, path, cel_eval_node(run, node));
     if (node->kind == NODE_SELECT)
         return follow(run, node->select.operand, path) && qualify(run, node, path);
     if (node->call.op != OP_CONDITIONAL)

@@ -1,6 +1,6 @@
 /* cel.h: expressions in the Common Expression Language, as they select devices (DRA).
  *
- * cel_compile() parses and type-checks a text in the environment that Kubernetes 1.36 gives to device selectors:
+ * cel_compile() parses and type-checks a text in the environment that Kubernetes gives to device selectors:
  * the standard language, its extensions (strings, lists, sets, optional values, cel.bind, comprehensions of two
  * variables), the libraries of Kubernetes (quantity, semver, regex, ip, cidr, url, format), and one variable,
  * `device`, an object with the fields driver, attributes, capacity and allowMultipleAllocations.
@@ -8,6 +8,9 @@
  *
  * Neither runs away: text length, depth of nesting, regular expressions and evaluation (by the reference's own
  * measure of cost) have limits, and what goes beyond them is an error.
+ *
+ * What differs between releases of Kubernetes is a bit of enum cel_rule, and a row of a table of overloads may ask
+ * for it.
  *
  * cel/library/device.h evaluates a selector for a device. */
 #ifndef CEL_CEL_H
@@ -23,11 +26,42 @@ enum { CEL_COST_MAX = 1000000, CEL_TEXT_LEN_MAX = 10 * 1024 };
 
 struct cel_program;
 
+/* Rules of newer versions of the language and its libraries. */
+enum cel_rule {
+    /* Attributes are dyn instead of any: they may be ranges of comprehensions, and the result may be dyn. */
+    CEL_DYN_ATTRIBUTES = 1 << 0,
+    /* duration() does not take an int. */
+    CEL_NO_INT_DURATION = 1 << 1,
+    /* or() and orValue() of what is no optional value fail, instead of being that value. */
+    CEL_STRICT_OR = 1 << 2,
+    /* lists.range() takes neither negative numbers nor more than a million. */
+    CEL_LIMITED_RANGE = 1 << 3,
+    /* a.`b` is a field. */
+    CEL_QUOTED_FIELDS = 1 << 4,
+    /* Variables of macros are not found by names with a leading dot, and hide qualified names that begin with them. */
+    CEL_GLOBAL_NAMES = 1 << 5,
+    /* A path through an optional value goes on with the value as it is. */
+    CEL_KEPT_OPTIONALS = 1 << 6,
+    /* "".indexOf("", 5) is 0. */
+    CEL_BOUNDED_INDEX = 1 << 7,
+    /* includes() takes lists of any length, and costs as much as other functions on lists. */
+    CEL_LONG_INCLUDES = 1 << 8,
+    /* The type of optional values is optional_type(dyn). */
+    CEL_OPTIONAL_OF_DYN = 1 << 9,
+    /* matches(a, b) costs as a.matches(b); startsWith() and endsWith() by their argument; no cost wraps around. */
+    CEL_EXACT_COSTS = 1 << 10,
+
+    /* Kubernetes 1.36 (cel-go 0.26) and 1.37 (cel-go 0.29). */
+    CEL_RULES_1_36 = 0,
+    CEL_RULES_1_37 = (1 << 11) - 1,
+};
+
 struct cel_options {
-    /* Attributes may be lists (feature gate DRAListTypeAttributes): they are checked as dyn instead of any. */
-    bool list_type_attributes;
+    uint32_t rules; /* enum cel_rule */
     /* Takes a text of any type; otherwise it must be bool, or unknown until it is evaluated. */
     bool any_result;
+    /* It must be what an attribute of a device can be: bool, int, string, semver, or a list of one of them. */
+    bool attribute_result;
     /* 0: CEL_COST_MAX. */
     uint64_t cost_max;
 };
@@ -160,6 +194,7 @@ const char *cel_kind_name(enum cel_kind kind);
 struct cel_value cel_quantity(struct quantity value);
 /* A strict version (1.2.3-pre.4+build), which `arena` then holds. -EINVAL: `err` says why it is none. */
 int cel_semver(struct str text, struct arena *arena, struct cel_value *ret, struct error *err);
+struct str cel_semver_text(const struct cel_semver *version);
 /* A list of values that the caller keeps. */
 struct cel_value cel_list(const struct cel_value *items, size_t len, struct arena *arena);
 /* Item i; *steps grows with the concatenations on the way to it. */

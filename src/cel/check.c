@@ -28,31 +28,51 @@ void cel_check_undeclared(struct cel_checker *checker, struct cel_node *node, st
 
 static void become_type(struct cel_checker *checker, struct cel_node *node, const struct cel_type *type)
 {
+    if (type->kind == CEL_OPTIONAL && (checker->rules & CEL_OPTIONAL_OF_DYN))
+        type = cel_type_of(&checker->types, CEL_OPTIONAL, cel_type_plain(CEL_DYN), NULL);
     node->kind = NODE_LITERAL;
     node->literal = cel_make_type(type->kind);
     node->type = cel_type_of(&checker->types, CEL_TYPE, type, NULL);
 }
 
+static bool has_dot(struct str name)
+{
+    return name.len > 0 && name.ptr[0] == '.';
+}
+
 /* A name with a dot before it is looked up without it: there is no other container. */
 static struct str plain_name(struct str name)
 {
-    return name.len > 0 && name.ptr[0] == '.' ? str_slice(name, 1, name.len) : name;
+    return has_dot(name) ? str_slice(name, 1, name.len) : name;
+}
+
+/* The variable of a macro, or NULL. */
+static const struct cel_scope *find_local(const struct cel_checker *checker, struct str name)
+{
+    for (const struct cel_scope *scope = checker->scope; scope; scope = scope->outer)
+        if (str_eq(scope->name, plain_name(name)))
+            return scope;
+    return NULL;
 }
 
 static void check_ident(struct cel_checker *checker, struct cel_node *node)
 {
-    struct str name = plain_name(node->ident.name);
-    for (const struct cel_scope *scope = checker->scope; scope; scope = scope->outer) {
-        if (str_eq(scope->name, name)) {
-            node->type = scope->type;
-            node->ident.slot = scope->slot;
-            return;
-        }
+    const struct cel_scope *local = find_local(checker, node->ident.name);
+    bool is_global = has_dot(node->ident.name) && (checker->rules & CEL_GLOBAL_NAMES);
+    if (local && !is_global) {
+        node->type = local->type;
+        node->ident.slot = local->slot;
+        return;
     }
+    node->ident.is_hidden = local != NULL;
+    struct str name = plain_name(node->ident.name);
     const struct cel_type *type = cel_type_named(&checker->types, name);
     if (str_is(name, "device")) {
         node->type = cel_type_plain(CEL_DEVICE);
         node->ident.name = name;
+    } else if (type && node->ident.is_hidden) {
+        node->ident.is_type = true; /* which is not found then */
+        node->type = cel_type_of(&checker->types, CEL_TYPE, type, NULL);
     } else if (type) {
         become_type(checker, node, type);
     } else {
@@ -93,11 +113,13 @@ const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_n
     } else if (is_struct(type->kind)) {
         result = NULL;
         if (type->kind == CEL_DEVICE)
-            result = cel_device_field(&checker->types, field, checker->list_type_attributes);
-        if (!result) {
+            result = cel_device_field(&checker->types, field, checker->rules & CEL_DYN_ATTRIBUTES);
+        if (!result && type->kind == CEL_DEVICE)
             cel_issue(checker->issues, node->at, "undefined field '" STR_FMT "'", STR_ARG(field));
-            result = cel_type_plain(CEL_UNKNOWN);
-        }
+        else if (!result)
+            cel_issue(checker->issues, node->at, "unexpected failed resolution of '%s'",
+                      cel_kind_name(type->kind));
+        result = result ? result : cel_type_plain(CEL_UNKNOWN);
     } else {
         if (type->kind == CEL_PARAM) {
             cel_check_fits(checker, cel_type_plain(CEL_DYN), type);
@@ -111,10 +133,19 @@ const struct cel_type *cel_check_field(struct cel_checker *checker, struct cel_n
     return optional ? cel_type_of(&checker->types, CEL_OPTIONAL, result, NULL) : result;
 }
 
+/* Whether a.b.c begins with the variable of a macro, which hides what is called so. */
+static bool is_hidden(const struct cel_checker *checker, const struct cel_node *node)
+{
+    while (node->kind == NODE_SELECT)
+        node = node->select.operand;
+    return (checker->rules & CEL_GLOBAL_NAMES) && !has_dot(node->ident.name) &&
+           find_local(checker, node->ident.name);
+}
+
 static void check_select(struct cel_checker *checker, struct cel_node *node)
 {
     _cleanup_(strbuf_release) struct strbuf name = { 0 };
-    if (cel_check_qualified(node, &name)) {
+    if (cel_check_qualified(node, &name) && !is_hidden(checker, node)) {
         const struct cel_type *type = cel_type_named(&checker->types, strbuf_slice(&name));
         if (type) {
             become_type(checker, node, type);
@@ -238,6 +269,7 @@ void cel_check(struct cel_checker *checker, struct cel_node *node)
     if (node->checking)
         return;
     node->checking = true;
+    size_t issues = checker->issues->count;
     switch (node->kind) {
     case NODE_LITERAL:
         node->type = cel_type_plain(node->literal.kind);
@@ -259,4 +291,7 @@ void cel_check(struct cel_checker *checker, struct cel_node *node)
         check_fold(checker, node);
         break;
     }
+    /* What is wrong with a node that a macro uses twice is said twice. */
+    if (checker->issues->count > issues && checker->issues->count < CEL_ISSUES_MAX)
+        node->checking = false;
 }

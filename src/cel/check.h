@@ -17,7 +17,7 @@ struct cel_checker {
     struct cel_types types;
     struct cel_issues *issues;
     const struct cel_scope *scope;
-    bool list_type_attributes; /* see struct cel_options */
+    uint32_t rules; /* enum cel_rule */
     uint32_t slots_len;
 };
 
@@ -42,6 +42,6 @@ void cel_validate(struct cel_checker *checker, struct cel_node *node);
 /* string_format.c: a constant format string and its arguments. */
 void cel_validate_format(struct cel_checker *checker, const struct cel_node *node);
 /* plan.c: computes what is constant, and compiles constant patterns. -EINVAL: `err` says what cannot be computed. */
-int cel_plan(struct cel_node *node, struct arena *arena, struct error *err);
+int cel_plan(struct cel_node *node, uint32_t rules, struct arena *arena, struct error *err);
 
 #endif

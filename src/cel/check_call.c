@@ -10,11 +10,13 @@ static const struct cel_overload *const tables[] = {
 };
 
 /* The i-th overload of this function over all tables, NULL behind the last. */
-static const struct cel_overload *find_overload(struct str function, size_t i)
+static const struct cel_overload *find_overload(const struct cel_checker *checker, struct str function,
+                                                size_t i)
 {
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
         for (const struct cel_overload *overload = tables[t]; overload->function; overload++)
-            if (str_is(function, overload->function) && i-- == 0)
+            if ((overload->needs & ~checker->rules) == 0 && (overload->lacks & checker->rules) == 0 &&
+                str_is(function, overload->function) && i-- == 0)
                 return overload;
     return NULL;
 }
@@ -82,7 +84,8 @@ static void resolve(struct cel_checker *checker, struct cel_node *node)
     VEC(struct cel_candidate) found = { 0 };
     const struct cel_overload *overload;
     const struct cel_type *result = NULL, *type;
-    for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = find_overload(call->function, i)); i++) {
+    for (size_t i = 0; call->len <= CEL_ARGS_MAX && (overload = find_overload(checker, call->function, i));
+         i++) {
         const char *alternatives = overload->signature;
         while (*alternatives && !!(overload->flags & CEL_MEMBER) == call->member) {
             struct cel_candidate candidate = { .overload = overload };
@@ -115,7 +118,7 @@ static void become_namespaced(struct cel_checker *checker, struct cel_node *node
         return;
     strbuf_putc(&name, '.');
     strbuf_str(&name, call->function);
-    if (!find_overload(strbuf_slice(&name), 0))
+    if (!find_overload(checker, strbuf_slice(&name), 0))
         return;
     call->function = arena_str(checker->types.arena, strbuf_slice(&name));
     call->args++;
@@ -147,7 +150,7 @@ void cel_check_call(struct cel_checker *checker, struct cel_node *node)
         cel_check(checker, call->args[i]);
     if (call->member)
         cel_check(checker, call->args[0]);
-    const struct cel_overload *first = find_overload(call->function, 0);
+    const struct cel_overload *first = find_overload(checker, call->function, 0);
     call->op = first ? first->op : OP_CALL;
     if (!first)
         cel_check_undeclared(checker, node, call->function);

@@ -81,9 +81,13 @@ static uint64_t list_call(double factor, double size)
     return (uint64_t)truncated + CALL_COST + LIST_COST;
 }
 
-static uint64_t crash(struct cel_run *run)
+/* Go names the first method that a type lacks. */
+static uint64_t crash_as_list(struct cel_run *run, const struct cel_value *value)
 {
-    cel_crash(run);
+    bool adds = (value->kind >= CEL_INT && value->kind <= CEL_BYTES) || value->kind == CEL_DURATION ||
+                value->kind == CEL_TIMESTAMP;
+    cel_crash(run, "interface conversion: %s is not traits.Lister: missing method %s",
+              cel_go_type(run, value), adds ? "Contains" : "Add");
     return 0;
 }
 
@@ -91,7 +95,7 @@ static uint64_t self_compare(struct cel_run *run, const struct cel_value *list)
 {
     double factor = 2.0, size = (double)cel_size_of(list);
     if (list->kind != CEL_LIST)
-        return crash(run);
+        return crash_as_list(run, list);
     if (list->list->len > 0) {
         struct cel_value first = cel_list_item(run, list->list, 0);
         if (first.kind == CEL_STRING || first.kind == CEL_BYTES)
@@ -126,9 +130,14 @@ uint64_t cel_equality_cost(const struct cel_value *a, const struct cel_value *b,
 
 static uint64_t flatten(struct cel_run *run, const struct cel_value *args, size_t len)
 {
-    if (len > 1 && args[1].kind != CEL_INT)
-        return crash(run);
-    return list_call(len > 1 ? (double)args[1].integer : 1, (double)cel_size_of(&args[0]));
+    if (len > 1 && args[1].kind != CEL_INT) {
+        cel_crash(run, "interface conversion: ref.Val is %s, not types.Int", cel_go_type(run, &args[1]));
+        return 0;
+    }
+    double depth = len > 1 ? (double)args[1].integer : 1;
+    if (depth < 0 && (run->rules & CEL_EXACT_COSTS))
+        depth = 1;
+    return list_call(depth, (double)cel_size_of(&args[0]));
 }
 
 uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const struct cel_overload *chosen,
@@ -142,6 +151,8 @@ uint64_t cel_call_cost(struct cel_run *run, const struct cel_call *call, const s
     case COST_LENGTH:
     case COST_TEXT:
         return tenth((double)cel_size_of(&args[0]));
+    case COST_ARGUMENT:
+        return tenth((double)cel_size_of(&args[1]));
     case COST_LENGTH_TWICE:
         return tenth((double)cel_size_of(&args[0]) * 2);
     case COST_TRAVERSAL:

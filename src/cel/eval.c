@@ -21,17 +21,29 @@ struct cel_value cel_no_overload(void)
     return cel_fail_static("no such overload");
 }
 
+struct cel_value cel_no_trait(struct cel_run *run, const struct cel_value *first, uint32_t kinds)
+{
+    kinds |= 1u << CEL_STRING | 1u << CEL_DURATION | 1u << CEL_TIMESTAMP;
+    return kinds & 1u << first->kind
+               ? cel_no_overload()
+               : cel_fail(run, "no such overload: " STR_FMT, STR_ARG(run->call->function));
+}
+
 struct cel_value cel_stop(struct cel_run *run)
 {
     run->stopped = true;
     return cel_fail_static("operation cancelled: actual cost limit exceeded");
 }
 
-struct cel_value cel_crash(struct cel_run *run)
+struct cel_value cel_crash(struct cel_run *run, const char *format, ...)
 {
-    run->crashed = true;
+    va_list args;
+    va_start(args, format);
+    if (!run->stopped)
+        run->crash = arena_vprintf(run->scratch, format, args);
+    va_end(args);
     run->stopped = true;
-    return cel_fail_static("internal error: a value of this type cannot be used here");
+    return (struct cel_value){ .kind = CEL_ERROR, .text = run->crash };
 }
 
 struct cel_value cel_fail(struct cel_run *run, const char *format, ...)
@@ -234,7 +246,7 @@ static struct cel_value eval_optional_or(struct cel_run *run, const struct cel_c
 {
     struct cel_value value = cel_eval_node(run, call->args[0]);
     if (value.kind != CEL_OPTIONAL)
-        return value;
+        return !cel_is_error(&value) && (run->rules & CEL_STRICT_OR) ? cel_no_overload() : value;
     if (value.optional)
         return unwrap ? *value.optional : value;
     return cel_eval_node(run, call->args[1]);

@@ -66,8 +66,8 @@ struct cel_value cel_eval_fold(struct cel_run *run, const struct cel_node *node)
         return range;
     if (range.kind != CEL_LIST && range.kind != CEL_MAP)
         return str_empty(fold->var2)
-                   ? cel_fail(run, "got '%s', expected iterable type", cel_kind_name(range.kind))
-                   : cel_fail(run, "unsupported comprehension range type: %s", cel_kind_name(range.kind));
+                   ? cel_fail(run, "got '%s', expected iterable type", cel_go_type(run, &range))
+                   : cel_fail(run, "unsupported comprehension range type: %s", cel_go_type(run, &range));
     struct cel_slot *accu = &run->slots[fold->slot];
     *accu = (struct cel_slot){ .fold = fold };
     struct cel_value value = walk(run, fold, &range);

@@ -38,6 +38,10 @@ static struct str line_of(struct str text, size_t at, size_t *ret_from, size_t *
 static void print(struct strbuf *out, struct str text, const struct cel_issue *issue)
 {
     size_t from, line, bytes;
+    if (issue->at == CEL_ISSUE_NOWHERE) {
+        strbuf_printf(out, "ERROR: <input>:-1:0: " STR_FMT, STR_ARG(issue->message));
+        return;
+    }
     struct str snippet = line_of(text, issue->at, &from, &line);
     struct str before = str_slice(snippet, 0, MIN(issue->at - MIN(from, issue->at), snippet.len));
     strbuf_printf(out, "ERROR: <input>:%zu:%zu: " STR_FMT "\n | ", line, utf8_runes(before) + 1,

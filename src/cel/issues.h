@@ -12,6 +12,8 @@
 #include "base/error.h"
 
 enum { CEL_ISSUES_MAX = 16 };
+/* The place of an issue that is about the whole text. */
+#define CEL_ISSUE_NOWHERE SIZE_MAX
 
 struct cel_issue {
     size_t at; /* byte in the text */

@@ -2,6 +2,7 @@
  *
  * Keys are the same if Go's would be: an int is no uint. A lookup that finds no such key tries the same number of
  * the other kinds. */
+#include "base/map.h"
 #include "cel/value.h"
 
 /* Only the maps of the evaluation are changed, and only while they are made. */
@@ -14,12 +15,12 @@ static uint64_t hash(const struct cel_value *key)
 {
     switch (key->kind) {
     case CEL_STRING:
-        return str_hash(key->text);
+        return table_hash(key->text);
     case CEL_BOOL:
         return key->boolean;
     case CEL_INT:
     case CEL_UINT:
-        return key->uinteger * 0x9E3779B97F4A7C15u;
+        return table_hash_number(key->uinteger);
     default:
         return (uint64_t)key->kind;
     }
@@ -133,7 +134,7 @@ struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, c
                              const struct cel_value *value)
 {
     if (!is_hashable(key))
-        return cel_crash(run);
+        return cel_crash(run, "runtime error: hash of unhashable type %s", cel_go_type(run, key));
     struct cel_map *to = mutable(map);
     if (!reserve(run, to) || !cel_work(run, 1))
         return cel_stop(run);
@@ -162,7 +163,7 @@ void cel_map_remove(const struct cel_value *map, const struct cel_value *key)
 bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key)
 {
     if (map->table && map->len > 0 && !is_hashable(key))
-        cel_crash(run);
+        cel_crash(run, "runtime error: hash of unhashable type %s", cel_go_type(run, key));
     return find_any(map, key) != NULL;
 }
 

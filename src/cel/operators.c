@@ -7,6 +7,15 @@
 #define INT_OVERFLOW "integer overflow"
 #define UINT_OVERFLOW "unsigned integer overflow"
 
+/* The kinds of the first argument that have an operator; with others it is named as missing. */
+enum {
+    NUMBERS = 1 << CEL_INT | 1 << CEL_UINT | 1 << CEL_DOUBLE,
+    ADDERS = NUMBERS | 1 << CEL_BYTES | 1 << CEL_LIST,
+    MODDERS = 1 << CEL_INT | 1 << CEL_UINT,
+    NEGATORS = 1 << CEL_INT | 1 << CEL_DOUBLE | 1 << CEL_BOOL,
+    COMPARERS = NUMBERS | 1 << CEL_BOOL | 1 << CEL_BYTES,
+};
+
 /* a + b, a - b or a * b, for numbers of one kind and durations. */
 static struct cel_value calculate(char op, const struct cel_value *a, const struct cel_value *b)
 {
@@ -53,8 +62,8 @@ struct cel_value cel_add(struct cel_run *run, const struct cel_value *args, _unu
         return cel_timestamp_add(a->timestamp, b->duration_ns);
     if (a->kind == CEL_DURATION && b->kind == CEL_TIMESTAMP)
         return cel_timestamp_add(b->timestamp, a->duration_ns);
-    if (a->kind != b->kind)
-        return cel_no_overload();
+    if (a->kind != b->kind || !(ADDERS & 1 << a->kind || a->kind == CEL_STRING || a->kind == CEL_DURATION))
+        return cel_no_trait(run, a, ADDERS);
     if (a->kind == CEL_STRING || a->kind == CEL_BYTES)
         return add_text(run, a, b);
     return a->kind == CEL_LIST ? cel_list_concat(run, a, b) : calculate('+', a, b);
@@ -66,14 +75,15 @@ CEL_FUNCTION(subtract)
     if (a->kind == CEL_TIMESTAMP && b->kind == CEL_DURATION)
         return b->duration_ns == INT64_MIN ? cel_fail_static(INT_OVERFLOW)
                                            : cel_timestamp_add(a->timestamp, -b->duration_ns);
-    if (a->kind != b->kind)
-        return cel_no_overload();
-    return a->kind == CEL_TIMESTAMP ? cel_timestamp_sub(a->timestamp, b->timestamp) : calculate('-', a, b);
+    if (a->kind == CEL_TIMESTAMP && b->kind == CEL_TIMESTAMP)
+        return cel_timestamp_sub(a->timestamp, b->timestamp);
+    bool fits = a->kind == b->kind && (NUMBERS & 1 << a->kind || a->kind == CEL_DURATION);
+    return fits ? calculate('-', a, b) : cel_no_trait(run, a, NUMBERS);
 }
 
-CEL_RETURNS(multiply, args[0].kind == args[1].kind && args[0].kind != CEL_DURATION
+CEL_RETURNS(multiply, args[0].kind == args[1].kind && NUMBERS & 1 << args[0].kind
                           ? calculate('*', &args[0], &args[1])
-                          : cel_no_overload())
+                          : cel_no_trait(run, args, NUMBERS))
 
 static double divide_double(double a, double b)
 {
@@ -84,10 +94,11 @@ static double divide_double(double a, double b)
 }
 
 /* The quotient or the remainder of two ints or two uints. */
-static struct cel_value divide_integers(const struct cel_value *a, const struct cel_value *b, bool remainder)
+static struct cel_value divide_integers(struct cel_run *run, const struct cel_value *a,
+                                        const struct cel_value *b, bool remainder)
 {
     if (a->kind != b->kind || (a->kind != CEL_INT && a->kind != CEL_UINT))
-        return cel_no_overload();
+        return cel_no_trait(run, a, remainder ? MODDERS : NUMBERS);
     if (b->integer == 0)
         return cel_fail_static(remainder ? "modulus by zero" : "division by zero");
     if (a->kind == CEL_UINT)
@@ -99,8 +110,8 @@ static struct cel_value divide_integers(const struct cel_value *a, const struct 
 
 CEL_RETURNS(divide, args[0].kind == CEL_DOUBLE && args[1].kind == CEL_DOUBLE
                         ? cel_make_double(divide_double(args[0].number, args[1].number))
-                        : divide_integers(&args[0], &args[1], false))
-CEL_RETURNS(modulo, divide_integers(&args[0], &args[1], true))
+                        : divide_integers(run, &args[0], &args[1], false))
+CEL_RETURNS(modulo, divide_integers(run, &args[0], &args[1], true))
 
 CEL_FUNCTION(negate)
 {
@@ -108,22 +119,25 @@ CEL_FUNCTION(negate)
         return cel_make_double(-args->number);
     struct cel_value zero = { .kind = args->kind };
     return args->kind == CEL_INT || args->kind == CEL_DURATION ? calculate('-', &zero, args)
-                                                               : cel_no_overload();
+                                                               : cel_no_trait(run, args, NEGATORS);
 }
 
 CEL_RETURNS(not, args->kind == CEL_BOOL ? cel_bool(!args->boolean) : cel_no_overload())
 
 /* Whether the order of the arguments, -1, 0 or 1, is one of the two given. */
-static struct cel_value is_order(const struct cel_value *args, int one, int other)
+static struct cel_value is_order(struct cel_run *run, const struct cel_value *args, int one, int other)
 {
     struct cel_value order = cel_values_compare(&args[0], &args[1]);
-    return cel_is_error(&order) ? order : cel_bool(order.integer == one || order.integer == other);
+    uint32_t ordered = COMPARERS | 1u << CEL_STRING | 1u << CEL_DURATION | 1u << CEL_TIMESTAMP;
+    if (cel_is_error(&order))
+        return ordered & 1u << args->kind ? order : cel_no_trait(run, args, COMPARERS);
+    return cel_bool(order.integer == one || order.integer == other);
 }
 
-CEL_RETURNS(less, is_order(args, -1, -1))
-CEL_RETURNS(less_equals, is_order(args, -1, 0))
-CEL_RETURNS(greater, is_order(args, 1, 1))
-CEL_RETURNS(greater_equals, is_order(args, 1, 0))
+CEL_RETURNS(less, is_order(run, args, -1, -1))
+CEL_RETURNS(less_equals, is_order(run, args, -1, 0))
+CEL_RETURNS(greater, is_order(run, args, 1, 1))
+CEL_RETURNS(greater_equals, is_order(run, args, 1, 0))
 
 CEL_FUNCTION(in)
 {
@@ -139,7 +153,7 @@ CEL_FUNCTION(size)
     uint64_t count = cel_size_of(args);
     if (args->kind != CEL_STRING && args->kind != CEL_BYTES && args->kind != CEL_LIST &&
         args->kind != CEL_MAP)
-        return cel_no_overload();
+        return cel_no_trait(run, args, 0);
     return count > INT64_MAX ? cel_fail_static(INT_OVERFLOW) : cel_int((int64_t)count);
 }
 

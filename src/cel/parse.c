@@ -25,6 +25,7 @@ struct parser {
     struct cel_token token; /* the next one */
     struct arena *arena;
     struct cel_issues *issues;
+    uint32_t rules; /* enum cel_rule */
     int nesting;
     bool failed;
 };
@@ -154,7 +155,7 @@ static bool expect(struct parser *p, int kind)
 static struct cel_node *nest(struct parser *p, struct cel_node *node)
 {
     if (++node->depth > NESTING_MAX)
-        return fail(p, node->at, "max recursion depth exceeded");
+        return fail(p, CEL_ISSUE_NOWHERE, "max recursion depth exceeded");
     return node;
 }
 
@@ -170,9 +171,11 @@ static struct cel_node *call_or_macro(struct parser *p, size_t at, struct str fu
     return node ? node : cel_node_call(p->arena, at, function, member, args, len);
 }
 
-static struct cel_node *parse_int(struct parser *p, bool negative)
+/* `at`: where it begins, with its sign. */
+static struct cel_node *parse_int(struct parser *p, size_t at, bool negative)
 {
     struct cel_token token = p->token;
+    token.at = at;
     advance(p);
     bool hex = token.text.len > 2 && token.text.ptr[1] == 'x';
     bool is_unsigned = token.kind == TOKEN_UINT;
@@ -194,9 +197,10 @@ static struct cel_node *parse_int(struct parser *p, bool negative)
     return cel_node_literal(p->arena, token.at, cel_int(number));
 }
 
-static struct cel_node *parse_double(struct parser *p, bool negative)
+static struct cel_node *parse_double(struct parser *p, size_t at, bool negative)
 {
     struct cel_token token = p->token;
+    token.at = at;
     advance(p);
     char *text = arena_strndup(p->arena, token.text.ptr, token.text.len);
     double value = strtod(text, NULL);
@@ -336,9 +340,9 @@ static struct cel_node *parse_primary(struct parser *p)
         return parse_items(p, token.kind == '{');
     case TOKEN_INT:
     case TOKEN_UINT:
-        return parse_int(p, false);
+        return parse_int(p, token.at, false);
     case TOKEN_DOUBLE:
-        return parse_double(p, false);
+        return parse_double(p, token.at, false);
     case TOKEN_STRING:
     case TOKEN_BYTES:
         return parse_text(p);
@@ -360,12 +364,14 @@ static struct cel_node *parse_select(struct parser *p, struct cel_node *operand)
     advance(p);
     bool optional = accept(p, '?');
     struct cel_token token = p->token;
-    if (token.kind == TOKEN_QUOTED_IDENT)
-        return fail(p, token.at, "unsupported syntax: '`'");
-    if (!expect(p, TOKEN_IDENT))
+    bool quoted = token.kind == TOKEN_QUOTED_IDENT;
+    if (quoted && !(p->rules & CEL_QUOTED_FIELDS))
+        cel_issue(p->issues, token.at, "unsupported syntax: '`'");
+    if (!expect(p, quoted ? TOKEN_QUOTED_IDENT : TOKEN_IDENT))
         return NULL;
-    struct str field = arena_str(p->arena, token.text);
-    if (!optional && p->token.kind == '(') {
+    struct str name = quoted ? str_slice(token.text, 1, token.text.len - 1) : token.text;
+    struct str field = arena_str(p->arena, name);
+    if (!optional && !quoted && p->token.kind == '(') {
         struct cel_node *call = parse_call(p, field, operand);
         return call ? nest(p, call) : NULL;
     }
@@ -419,9 +425,9 @@ static struct cel_node *parse_unary(struct parser *p)
     }
     /* One minus before a number belongs to it. */
     if (sign == '-' && count == 1 && p->token.kind == TOKEN_INT)
-        return parse_member(p, parse_int(p, true));
+        return parse_member(p, parse_int(p, at, true));
     if (sign == '-' && count == 1 && p->token.kind == TOKEN_DOUBLE)
-        return parse_member(p, parse_double(p, true));
+        return parse_member(p, parse_double(p, at, true));
     struct cel_node *node = parse_member(p, parse_primary(p));
     if (!node || count % 2 == 0)
         return node;
@@ -482,7 +488,7 @@ static struct cel_node *parse_logic(struct parser *p, bool is_or)
 static struct cel_node *parse_expr(struct parser *p)
 {
     if (++p->nesting > NESTING_MAX)
-        return fail(p, p->token.at, "expression recursion limit exceeded: 250");
+        return fail(p, CEL_ISSUE_NOWHERE, "expression recursion limit exceeded: 250");
     struct cel_node *node = parse_logic(p, true);
     if (node && p->token.kind == '?' && !p->failed) {
         size_t at = p->token.at;
@@ -495,9 +501,11 @@ static struct cel_node *parse_expr(struct parser *p)
     return p->failed ? NULL : node;
 }
 
-struct cel_node *cel_parse(struct str text, struct arena *arena, struct cel_issues *issues)
+struct cel_node *cel_parse(struct str text, uint32_t rules, struct arena *arena, struct cel_issues *issues)
 {
-    struct parser p = { .lexer = { .text = text, .issues = issues }, .arena = arena, .issues = issues };
+    struct parser p = {
+        .lexer = { .text = text, .issues = issues }, .arena = arena, .issues = issues, .rules = rules
+    };
     advance(&p);
     struct cel_node *node = p.failed ? NULL : parse_expr(&p);
     if (node && p.token.kind != TOKEN_END)

@@ -24,7 +24,7 @@
 #define ACCU_NAME "@result"
 
 /* NULL: `issues` says why. */
-struct cel_node *cel_parse(struct str text, struct arena *arena, struct cel_issues *issues);
+struct cel_node *cel_parse(struct str text, uint32_t rules, struct arena *arena, struct cel_issues *issues);
 
 /* Nodes, for the parser and its macros. */
 struct cel_node *cel_node_new(struct arena *arena, enum cel_node_kind kind, size_t at);

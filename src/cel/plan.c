@@ -79,7 +79,7 @@ static int plan_call(struct plan *plan, struct cel_node *node)
     if (index && is_constant(call->args[1]) &&
         (call->args[1]->literal.kind < CEL_BOOL || call->args[1]->literal.kind > CEL_STRING))
         return fail(plan, arena_printf(plan->run.scratch, "invalid qualifier type: %s",
-                                       cel_kind_name(call->args[1]->literal.kind)));
+                                       cel_go_type(&plan->run, &call->args[1]->literal)));
     if (call->op != OP_CALL)
         return 0;
     if (str_is(call->function, FN_IN)) {
@@ -105,12 +105,16 @@ static int walk(struct plan *plan, struct cel_node *node)
     }
     if (node->kind == NODE_CALL)
         return plan_call(plan, node);
+    /* A variable that holds a type is taken for the name of one. */
+    if (node->kind == NODE_IDENT && node->ident.is_type)
+        return fail(plan, arena_printf(plan->run.scratch, "reference to undefined type: " STR_FMT,
+                                       STR_ARG(node->ident.name)));
     bool literal = (node->kind == NODE_LIST || node->kind == NODE_MAP) && all_constant(node);
     return literal ? become_constant(plan, node) : 0;
 }
 
-int cel_plan(struct cel_node *node, struct arena *arena, struct error *err)
+int cel_plan(struct cel_node *node, uint32_t rules, struct arena *arena, struct error *err)
 {
-    struct plan plan = { .run = { .scratch = arena, .cost_max = UINT64_MAX }, .err = err };
+    struct plan plan = { .run = { .scratch = arena, .cost_max = UINT64_MAX, .rules = rules }, .err = err };
     return walk(&plan, node);
 }

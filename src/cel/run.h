@@ -12,6 +12,7 @@
 struct cel_program {
     const struct cel_node *root;
     uint32_t slots_len; /* of the variables of folds */
+    uint32_t rules;
     uint64_t cost_max;
 };
 
@@ -29,6 +30,7 @@ enum cel_cost {
     /* by the overload: only if the checker found just one */
     COST_BY_OVERLOAD,
     COST_TEXT = COST_BY_OVERLOAD, /* as COST_LENGTH */
+    COST_ARGUMENT,                /* a tenth of the second argument's length */
     COST_IN_LIST,
     COST_SHORTER, /* a tenth of the shorter argument */
     COST_BOTH,    /* a tenth of both */
@@ -56,9 +58,13 @@ struct cel_run {
     uint64_t cost, cost_max;
     uint64_t work;
     size_t bytes;
+    uint32_t rules;
     bool stopped;
-    bool crashed; /* stopped where the reference panics */
+    struct str crash; /* stopped where the reference panics: what it says */
 };
+
+/* The name of the Go type of a value, which messages of the reference show: "types.Int". */
+const char *cel_go_type(const struct cel_run *run, const struct cel_value *value);
 
 typedef struct cel_value cel_function(struct cel_run *run, const struct cel_value *args, size_t len);
 
@@ -77,6 +83,7 @@ struct cel_overload {
     uint8_t flags;
     uint8_t cost; /* enum cel_cost */
     enum cel_op op;
+    uint32_t needs, lacks; /* enum cel_rule: there is such an overload with all of these, and none of those */
 };
 
 /* Defines a function of a library, which need not use all of its parameters. */
@@ -101,7 +108,7 @@ struct cel_value cel_no_overload(void);
 /* Ends the evaluation. */
 struct cel_value cel_stop(struct cel_run *run);
 /* The same, where the reference panics: nothing absorbs that either. */
-struct cel_value cel_crash(struct cel_run *run);
+struct cel_value cel_crash(struct cel_run *run, const char *format, ...) _printf_(2, 3);
 /* False: the limit is reached and the evaluation ended. */
 bool cel_charge(struct cel_run *run, uint64_t cost);
 bool cel_work(struct cel_run *run, uint64_t steps);

@@ -48,6 +48,10 @@ static void validate_literal(struct cel_checker *checker, const struct cel_call 
         parsed = cel_duration_parse(value->text);
     } else if (value->kind == CEL_STRING && str_is(call->function, "timestamp")) {
         parsed = cel_timestamp_parse(value->text);
+    } else if (value->kind == CEL_INT && str_is(call->function, "timestamp")) {
+        parsed = cel_timestamp_of(value->integer);
+    } else if (value->kind == CEL_INT && str_is(call->function, "duration")) {
+        wrong = true;
     } else if (value->kind == CEL_STRING && str_is(call->function, "matches")) {
         struct arena arena = { 0 };
         wrong = !regex_compile(value->text, &arena, NULL);
@@ -73,11 +77,8 @@ static void walk(struct cel_checker *checker, struct cel_node *node, bool exempt
         cel_validate_format(checker, node);
         exempt = true;
     }
-    /* A variable that holds a type is taken for the name of one. */
-    if (node->kind == NODE_IDENT && node->ident.slot >= 0 &&
-        final_type(checker, node, false)->kind == CEL_TYPE)
-        cel_issue(checker->issues, node->at, "reference to undefined type: " STR_FMT,
-                  STR_ARG(node->ident.name));
+    if (node->kind == NODE_IDENT && node->ident.slot >= 0)
+        node->ident.is_type = final_type(checker, node, false)->kind == CEL_TYPE;
     struct cel_node *part;
     for (size_t i = 0; (part = cel_node_part(node, i)); i++)
         walk(checker, part, exempt);

@@ -36,6 +36,41 @@ const char *cel_kind_name(enum cel_kind kind)
     return names[kind];
 }
 
+const char *cel_go_type(const struct cel_run *run, const struct cel_value *value)
+{
+    static const char *const names[CEL_KINDS] = {
+        [CEL_NULL] = "types.Null",
+        [CEL_BOOL] = "types.Bool",
+        [CEL_INT] = "types.Int",
+        [CEL_UINT] = "types.Uint",
+        [CEL_DOUBLE] = "types.Double",
+        [CEL_STRING] = "types.String",
+        [CEL_BYTES] = "types.Bytes",
+        [CEL_LIST] = "*types.baseList",
+        [CEL_MAP] = "*types.baseMap",
+        [CEL_DURATION] = "types.Duration",
+        [CEL_TIMESTAMP] = "types.Timestamp",
+        [CEL_OPTIONAL] = "*types.Optional",
+        [CEL_TYPE] = "*types.Type",
+        [CEL_QUANTITY] = "cel.Quantity",
+        [CEL_SEMVER] = "cel.Semver",
+        [CEL_URL] = "cel.URL",
+        [CEL_IP] = "cel.IP",
+        [CEL_CIDR] = "cel.CIDR",
+        [CEL_FORMAT] = "cel.Format",
+        [CEL_ERROR] = "*types.Err",
+    };
+    if (value->kind == CEL_QUANTITY && (value->flags & CEL_QUANTITY_COMPUTED))
+        return "*cel.Quantity";
+    if (value->kind == CEL_LIST && value->list->first)
+        return "*types.concatList";
+    if (value->kind == CEL_MAP && value->map->is_total)
+        return "cel.mapper";
+    if (value->kind == CEL_MAP && run->device && run->device->map == value->map)
+        return "map[string]interface {}";
+    return names[value->kind];
+}
+
 bool cel_double_to_int(double value, int64_t *ret)
 {
     if (!(value > -0x1p63 && value < 0x1p63))

@@ -58,7 +58,7 @@ struct str cel_value_text(struct cel_run *run, const struct cel_value *value);
 
 /* ---- library/ ---- */
 /* device.c: the type of a field of `device`; NULL: there is none. */
-const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool list_type_attributes);
+const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool dyn_attributes);
 
 /* quantity.c. COMPUTED: the result of add() or sub(). DECIMAL: counted in more digits than 64 bits have, which is
  * never an integer to the reference. */
@@ -75,8 +75,11 @@ const char *cel_url_check(struct str text, struct arena *arena);
 
 /* net.c */
 bool cel_ip_equal(const struct cel_ip *a, const struct cel_ip *b);
-/* An IPv6 address, of whatever kind. */
-bool cel_ip_is_v6(struct str text);
+
+/* net_problem.c: writes why a text is no address or prefix; false: nothing is wrong with it. An address may have a
+ * zone. */
+bool cel_ip_problem(struct strbuf *out, struct str text);
+bool cel_cidr_problem(struct strbuf *out, struct str text);
 size_t cel_ip_size(const struct cel_value *value);
 struct str cel_ip_text(const struct cel_value *value, struct arena *arena);
 
@@ -91,6 +94,10 @@ struct cel_value cel_timestamp_parse(struct str text);
 struct cel_value cel_duration_parse(struct str text);
 struct str cel_timestamp_text(struct cel_timestamp time, struct arena *arena);
 struct str cel_duration_text(int64_t duration_ns, struct arena *arena);
+/* "no such overload", for a function that works on the values that have a trait of Go's: those of `kinds`, a bit each.
+ * The function is named unless the first argument has it, or is a kind that takes any function. */
+struct cel_value cel_no_trait(struct cel_run *run, const struct cel_value *first, uint32_t kinds);
+struct cel_value cel_timestamp_of(int64_t seconds);
 struct cel_value cel_timestamp_add(struct cel_timestamp time, int64_t duration_ns);
 struct cel_value cel_timestamp_sub(struct cel_timestamp a, struct cel_timestamp b);
 

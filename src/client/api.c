@@ -7,7 +7,7 @@
  *
  * A call is owned by the map of calls until `deliver` takes it out. What fails before http/ has the request is
  * answered by a call on the loop, so that even this answer comes on the I/O thread. No lock is held while a callback
- * runs; `life` is only held for reading, except by api_free(). */
+ * runs: a thread that uses the client is counted, and api_free() waits until none is left. */
 #include "client/api.h"
 
 #include <pthread.h>
@@ -47,13 +47,16 @@ struct call {
 struct api {
     struct api_options options;
     struct arena arena;
-    const char *server, *user_agent;
+    const char *server, *user_agent, *accept;
+    bool sends_json;
     struct str host; /* of the server, for samples */
     struct credentials *credentials;
     struct http_client *http;
     struct rate rate;
 
-    pthread_rwlock_t life; /* read: credentials and http are there */
+    pthread_mutex_t life; /* of the three below; held for moments */
+    pthread_cond_t left;
+    uint32_t users; /* that came before the end, some of them twice: credentials and http stay for them */
     bool ending;
 
     pthread_mutex_t lock;
@@ -64,6 +67,25 @@ struct api {
     struct strmap warnings; /* that were logged; values are not used */
     struct arena warning_texts;
 };
+
+/* From any thread, also one that is a user already: it does not wait for api_free(), which waits for it. False: the
+ * client is ending, and credentials and http may be gone. */
+static bool enter(struct api *api)
+{
+    pthread_mutex_lock(&api->life);
+    bool is_there = !api->ending;
+    api->users += is_there;
+    pthread_mutex_unlock(&api->life);
+    return is_there;
+}
+
+static void leave(struct api *api)
+{
+    pthread_mutex_lock(&api->life);
+    if (!--api->users)
+        pthread_cond_signal(&api->left);
+    pthread_mutex_unlock(&api->life);
+}
 
 static void call_free(struct call *call)
 {
@@ -193,16 +215,14 @@ static void on_ready(void *user, struct credential *credential, const struct err
 static bool try_again(struct call *call)
 {
     struct api *api = call->api;
-    bool moved_on = false;
-    pthread_rwlock_rdlock(&api->life);
-    if (!api->ending) {
-        credentials_refused(api->credentials, call->credential);
-        call->retried = call->tries_again = true;
-        credentials_get(api->credentials, on_ready, call);
-        call->tries_again = false;
-        moved_on = !call->has_no_other;
-    }
-    pthread_rwlock_unlock(&api->life);
+    if (!enter(api))
+        return false;
+    credentials_refused(api->credentials, call->credential);
+    call->retried = call->tries_again = true;
+    credentials_get(api->credentials, on_ready, call);
+    call->tries_again = false;
+    bool moved_on = !call->has_no_other;
+    leave(api);
     return moved_on;
 }
 
@@ -247,36 +267,45 @@ static void answer_refused(void *user)
 
 enum { HEADERS_OF_OURS = 3 };
 
+/* What every request to the API server has: address, identity, and the name of this program. */
+static struct http_request compose(const struct api *api, const struct credential *credential,
+                                   const char *method, const char *url, const char *accept,
+                                   const char *content_type, struct arena *arena)
+{
+    size_t count = credential ? credential->header_count : 0;
+    struct http_header *headers = arena_array(arena, struct http_header, count + HEADERS_OF_OURS);
+    for (size_t i = 0; i < count; i++)
+        headers[i] = credential->headers[i];
+    headers[count++] = (struct http_header){ "User-Agent", api->user_agent };
+    headers[count++] = (struct http_header){ "Accept", accept ? accept : api->accept };
+    if (content_type)
+        headers[count++] = (struct http_header){ "Content-Type", content_type };
+    return (struct http_request){
+        .method = method,
+        .url = url,
+        .headers = headers,
+        .header_count = count,
+        .tls = credential ? credential->tls : NULL,
+    };
+}
+
 static int send_call(struct call *call, struct error *err)
 {
     struct api *api = call->api;
     const struct api_request *r = &call->request;
-    const struct credential *credential = call->credential;
-    size_t count = credential ? credential->header_count : 0;
-    struct http_header *headers = arena_array(&call->arena, struct http_header, count + HEADERS_OF_OURS);
-    for (size_t i = 0; i < count; i++)
-        headers[i] = credential->headers[i];
-    headers[count++] = (struct http_header){ "User-Agent", api->user_agent };
-    headers[count++] = (struct http_header){ "Accept", r->accept ? r->accept : API_JSON };
-    if (r->content_type)
-        headers[count++] = (struct http_header){ "Content-Type", r->content_type };
-    struct http_request request = {
-        .method = r->method,
-        .url = call->url,
-        .headers = headers,
-        .header_count = count,
-        .body = r->body,
-        .tls = credential ? credential->tls : NULL,
-        .stream = r->stream,
-        .urgent = r->urgent,
-        .timeout_ms = r->timeout_ms,
-        .silence_ms = r->silence_ms,
-        .body_bytes_max = r->body_bytes_max,
-        .not_before_ns = call->not_before_ns,
-        .may_leave = may_leave,
-        .callbacks = &callbacks,
-        .user = call,
-    };
+    struct http_request request =
+        compose(api, call->credential, r->method, call->url, r->accept, r->content_type, &call->arena);
+    request.body = r->body;
+    request.secret = r->secret;
+    request.stream = r->stream;
+    request.urgent = r->urgent;
+    request.timeout_ms = r->timeout_ms;
+    request.silence_ms = r->silence_ms;
+    request.body_bytes_max = r->body_bytes_max;
+    request.not_before_ns = call->not_before_ns;
+    request.may_leave = may_leave;
+    request.callbacks = &callbacks;
+    request.user = call;
     return http_send(api->http, &request, &call->http_id, err);
 }
 
@@ -285,9 +314,9 @@ static void launch(struct call *call)
 {
     struct api *api = call->api;
     struct error err;
-    pthread_rwlock_rdlock(&api->life);
+    bool is_there = enter(api);
     pthread_mutex_lock(&api->lock);
-    if (api->ending)
+    if (!is_there)
         refuse(call, HTTP_FAILURE_CANCELLED, "the client is ending");
     else if (call->cancelled)
         refuse(call, HTTP_FAILURE_CANCELLED, "cancelled");
@@ -296,7 +325,8 @@ static void launch(struct call *call)
     if (call->failure)
         loop_run(api_loop(api), answer_refused, call);
     pthread_mutex_unlock(&api->lock);
-    pthread_rwlock_unlock(&api->life);
+    if (is_there)
+        leave(api);
 }
 
 static void on_ready(void *user, struct credential *credential, const struct error *err)
@@ -355,6 +385,7 @@ static struct call *call_new(struct api *api, const struct api_request *request)
 {
     struct call *call = xcalloc(1, sizeof(*call));
     struct arena *arena = &call->arena;
+    arena->secret = request->secret;
     call->api = api;
     call->request = *request;
     call->request.method = copy_text(arena, request->method);
@@ -378,35 +409,39 @@ int api_send(struct api *api, const struct api_request *request, uint64_t *ret_i
         call_free(call);
         return r;
     }
-    pthread_rwlock_rdlock(&api->life);
-    if (api->ending) {
+    if (!enter(api)) {
         call_free(call);
-        r = error_set(err, -ESHUTDOWN, "the client of the API server is ending");
-    } else {
-        pthread_mutex_lock(&api->lock);
-        call->id = ++api->last_id;
-        idmap_put(&api->calls, call->id, call);
-        if (ret_id)
-            *ret_id = call->id;
-        pthread_mutex_unlock(&api->lock);
-        credentials_get(api->credentials, on_ready, call);
+        return error_set(err, -ESHUTDOWN, "the client of the API server is ending");
     }
-    pthread_rwlock_unlock(&api->life);
-    return r;
+    pthread_mutex_lock(&api->lock);
+    call->id = ++api->last_id;
+    idmap_put(&api->calls, call->id, call);
+    if (ret_id)
+        *ret_id = call->id;
+    pthread_mutex_unlock(&api->lock);
+    credentials_get(api->credentials, on_ready, call);
+    leave(api);
+    return 0;
 }
 
 void api_cancel(struct api *api, uint64_t id)
 {
-    pthread_rwlock_rdlock(&api->life);
+    bool is_there = enter(api);
     pthread_mutex_lock(&api->lock);
     struct call *call = idmap_get(&api->calls, id);
     if (call) {
         call->cancelled = true;
-        if (call->http_id && !api->ending)
+        /* A program that hangs would let it wait for long. */
+        if (is_there && credentials_forget(api->credentials, call)) {
+            refuse(call, HTTP_FAILURE_CANCELLED, "cancelled");
+            loop_run(api_loop(api), answer_refused, call);
+        } else if (call->http_id && is_there) {
             http_cancel(api->http, call->http_id);
+        }
     }
     pthread_mutex_unlock(&api->lock);
-    pthread_rwlock_unlock(&api->life);
+    if (is_there)
+        leave(api);
 }
 
 void api_drop_connections(struct api *api)
@@ -415,14 +450,58 @@ void api_drop_connections(struct api *api)
         http_drop_connections(api->http);
 }
 
+void api_reset_connections(struct api *api)
+{
+    http_reset_connections(api->http);
+}
+
 struct http_stats api_stats(const struct api *api)
 {
     return http_client_stats(api->http);
 }
 
+int api_check_credentials(const struct api *api, struct error *err)
+{
+    return credentials_check(api->credentials, err);
+}
+
 struct loop *api_loop(const struct api *api)
 {
     return http_client_loop(api->http);
+}
+
+/* ---- probes ---- */
+
+/* A connection in doubt, whose probe waits for a credential. */
+struct probe {
+    struct api *api;
+    uint64_t connection;
+};
+
+static void on_probe_ready(void *user, struct credential *credential, const struct error *err _unused_)
+{
+    struct probe *probe = user;
+    struct api *api = probe->api;
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct http_request request;
+    if (credential)
+        request = compose(api, credential, "GET", arena_printf(&arena, "%s/version", api->server).ptr, NULL,
+                          NULL, &arena);
+    http_send_probe(api->http, probe->connection, credential ? &request : NULL);
+    free(probe);
+}
+
+static void on_doubt(void *user, uint64_t connection)
+{
+    struct api *api = user;
+    struct probe *probe = xmalloc(sizeof(*probe));
+    *probe = (struct probe){ api, connection };
+    if (!enter(api)) {
+        free(probe);
+        return;
+    }
+    credentials_get(api->credentials, on_probe_ready, probe);
+    leave(api);
 }
 
 /* ---- life ---- */
@@ -453,13 +532,25 @@ static int open_parts(struct api *api, struct error *err)
         .connect_ms = 2000,
         .idle_ms = 3000,
         .probe_ms = 3000,
-        .probe_path = "/version",
+        .on_doubt = on_doubt,
+        .user = api,
     };
     int r = http_client_new(&http, &api->http, err);
     if (r < 0)
         return r;
     credentials.loop = api_loop(api);
     return credentials_new(access, &credentials, &api->credentials, err);
+}
+
+/* As client-go: what is sent is what is best received. */
+static void set_encodings(struct api *api)
+{
+    struct str sent = api->options.content_type.len ? api->options.content_type : STR(API_PROTOBUF);
+    api->sends_json = !str_starts_with(sent, STR(API_PROTOBUF));
+    if (api->sends_json)
+        sent = STR(API_JSON); /* whatever else was asked for cannot be read */
+    api->accept = api->options.accept.len ? arena_str(&api->arena, api->options.accept).ptr
+                                          : arena_printf(&api->arena, STR_FMT ", */*", STR_ARG(sent)).ptr;
 }
 
 int api_new(const struct api_options *options, struct api **ret, struct error *err)
@@ -472,15 +563,22 @@ int api_new(const struct api_options *options, struct api **ret, struct error *e
     api->host = host_of(api->server);
     api->user_agent =
         copy_text(&api->arena, options->user_agent ? options->user_agent : "berth/" BERTH_VERSION);
+    set_encodings(api);
     rate_init(&api->rate, options->qps, options->burst);
     pthread_mutex_init(&api->lock, NULL);
-    pthread_rwlock_init(&api->life, NULL);
+    pthread_mutex_init(&api->life, NULL);
+    pthread_cond_init(&api->left, NULL);
     int r = open_parts(api, err);
     if (r < 0)
         api_free(api);
     else
         *ret = api;
     return r;
+}
+
+bool api_sends_json(const struct api *api)
+{
+    return api->sends_json;
 }
 
 static void nothing(void *context)
@@ -492,9 +590,11 @@ void api_free(struct api *api)
 {
     if (!api)
         return;
-    pthread_rwlock_wrlock(&api->life);
+    pthread_mutex_lock(&api->life);
     api->ending = true;
-    pthread_rwlock_unlock(&api->life);
+    while (api->users)
+        pthread_cond_wait(&api->left, &api->life);
+    pthread_mutex_unlock(&api->life);
     credentials_free(api->credentials);
     if (api->http)
         loop_run_wait(api_loop(api), nothing, NULL); /* calls that were refused have their answers */
@@ -503,7 +603,8 @@ void api_free(struct api *api)
     strmap_release(&api->warnings);
     arena_release(&api->warning_texts);
     rate_release(&api->rate);
-    pthread_rwlock_destroy(&api->life);
+    pthread_cond_destroy(&api->left);
+    pthread_mutex_destroy(&api->life);
     pthread_mutex_destroy(&api->lock);
     arena_release(&api->arena);
     free(api);

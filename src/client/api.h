@@ -34,7 +34,9 @@ struct api_options {
     const struct kube_access *access; /* the server and the credentials; its texts live as long as the api */
     double qps;                       /* negative: no limit; 0: client-go's default */
     int32_t burst;
-    const char *user_agent; /* NULL: "berth/VERSION" */
+    struct str content_type; /* of objects that are sent: JSON, unless it is protobuf's or empty */
+    struct str accept;       /* of objects that are asked for; empty: content_type, else whatever there is */
+    const char *user_agent;  /* NULL: "berth/VERSION" */
     /* Asked on the I/O thread at the moment at which a fenced request would leave: false ends it as UNSENT. NULL: all
      * may leave. */
     bool (*may_write)(void *user);
@@ -51,8 +53,9 @@ struct api_options {
 struct api_request {
     const char *method;
     struct str path;                   /* with the query: "/api/v1/pods?watch=true" */
-    const char *content_type, *accept; /* NULL: none, JSON */
+    const char *content_type, *accept; /* NULL: none, what the options say of objects */
     struct str body;
+    bool secret;    /* is in the body, or in the answer */
     bool stream;    /* as in http/http.h */
     bool urgent;    /* likewise */
     bool unlimited; /* not counted by QPS: watches, leases, events have their own */
@@ -71,7 +74,13 @@ int api_send(struct api *api, const struct api_request *request, uint64_t *ret_i
 void api_cancel(struct api *api, uint64_t id);
 /* Closes all connections: what is under way ends as lost. */
 void api_drop_connections(struct api *api);
+/* The same, and what has not reached the server yet is never sent. */
+void api_reset_connections(struct api *api);
 struct http_stats api_stats(const struct api *api);
+/* As credentials_check(). */
+int api_check_credentials(const struct api *api, struct error *err);
+/* Are objects sent as JSON instead of protobuf? */
+bool api_sends_json(const struct api *api);
 /* The loop on whose thread callbacks come. */
 struct loop *api_loop(const struct api *api);
 

@@ -12,17 +12,21 @@
 #include <time.h>
 
 #include "base/base64.h"
+#include "base/log.h"
 #include "base/percent.h"
 #include "base/utf8.h"
 #include "client/credentials_exec.h"
-#include "net/file.h"
-#include "net/reread.h"
+#include "net/file_set.h"
 
 enum {
     TOKEN_BYTES_MAX = 1 << 20,
+    FILE_BYTES_MAX = 4 << 20,
     EARLY_S = 10,          /* a credential program runs this long before its answer ends */
     EARLY_EVERY_MS = 5000, /* and no more often than this while the old answer is still good */
 };
+
+/* Files that a credential is made of. */
+enum file_kind { FILE_TOKEN, FILE_CA, FILE_CERT, FILE_KEY, FILE_KIND_COUNT };
 
 struct credential_box {
     struct credential public; /* first */
@@ -49,13 +53,14 @@ struct credentials {
     struct kube_access access;
     struct credentials_options options;
     pthread_mutex_t lock;
-    struct credential *current; /* NULL: a program has to run first */
-    struct strbuf token;        /* that `current` was made of */
-    struct secrets read;        /* the worker pool's while it reads, then the loop's */
-    bool has_files, uses_exec;  /* not both */
-    struct reread reread;
+    struct credential *current;         /* NULL: a program has to run first */
+    struct strbuf token;                /* that `current` was made of */
+    const char *files[FILE_KIND_COUNT]; /* NULL: there is none, or its text is in the kubeconfig */
+    struct file_set *set;               /* of them; NULL: none */
 
     /* Of a credential program. */
+    bool uses_exec;      /* instead of files */
+    struct secrets read; /* the worker pool's while it runs, then the loop's */
     bool stale;
     bool runs; /* the program does, or is about to */
     struct loop_work run;
@@ -81,8 +86,6 @@ void credential_unref(struct credential *credential)
     if (!box || atomic_fetch_sub_explicit(&box->references, 1, memory_order_acq_rel) != 1)
         return;
     tls_config_unref(credential->tls);
-    for (size_t i = 0; i < credential->header_count; i++)
-        explicit_bzero((char *)credential->headers[i].value, strlen(credential->headers[i].value));
     arena_release(&box->arena);
     free(box);
 }
@@ -93,10 +96,9 @@ typedef VEC(struct http_header) header_vec;
 
 static struct str basic_auth(struct arena *arena, const struct kube_user *user)
 {
-    _cleanup_(strbuf_release) struct strbuf pair = { 0 }, text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf pair = { .secret = true }, text = { .secret = true };
     strbuf_printf(&pair, STR_FMT ":" STR_FMT, STR_ARG(user->username), STR_ARG(user->password));
     base64_encode(&text, strbuf_slice(&pair));
-    explicit_bzero(pair.text, pair.len);
     return arena_printf(arena, "Basic %s", text.text);
 }
 
@@ -125,12 +127,13 @@ static void add_impersonation(header_vec *headers, struct arena *arena, const st
     }
 }
 
-/* All values are its own, so that they can be wiped with it. Takes over `tls`. */
+/* All values are its own, in an arena for secrets. Takes over `tls`. */
 static struct credential *build(const struct credentials *c, struct str token, struct tls_config *tls)
 {
     const struct kube_user *user = &c->access.user;
     struct credential_box *box = xcalloc(1, sizeof(*box));
     struct arena *arena = &box->arena;
+    arena->secret = true;
     header_vec headers = { 0 };
     struct str authorization = { 0 };
     atomic_init(&box->references, 1);
@@ -174,45 +177,79 @@ static int check_impersonation(const struct kube_user *user, struct error *err)
 
 /* ---- reading what it is made of ---- */
 
-/* NULL where the server is plain http. `output`: its certificate takes the place of that of the kubeconfig, which has
- * none (see uses_exec). */
-static int make_tls(const struct credentials *c, const struct exec_output *output, struct tls_config **ret,
-                    struct error *err)
+static bool has_certificate(const struct kube_user *user)
+{
+    return user->client_certificate.len || user->client_certificate_data.len;
+}
+
+static struct str text_of(const struct file_reading *reading, struct str data)
+{
+    return reading ? strbuf_slice(&reading->text) : data;
+}
+
+/* NULL where the server is plain http. The files have been read: `readings` by kind. */
+static int make_tls(const struct credentials *c, struct file_reading *const *readings,
+                    struct tls_config **ret, struct error *err)
 {
     const struct kube_cluster *cluster = &c->access.cluster;
     const struct kube_user *user = &c->access.user;
-    bool has_certificate = user->client_certificate.len || user->client_certificate_data.len;
+    for (int kind = FILE_CA; kind < FILE_KIND_COUNT; kind++)
+        if (readings[kind] && readings[kind]->result < 0)
+            return error_set(err, readings[kind]->result, "%s", readings[kind]->err.text);
+    struct str key_data = has_certificate(user) ? user->client_key_data : (struct str){ 0 };
+    struct tls_options options = {
+        .ca_file = c->files[FILE_CA],
+        .ca_data = text_of(readings[FILE_CA], cluster->certificate_authority_data),
+        .insecure = cluster->insecure,
+        .server_name = cluster->tls_server_name.ptr,
+        .cert_file = c->files[FILE_CERT],
+        .cert_data = text_of(readings[FILE_CERT], user->client_certificate_data),
+        .key_file = c->files[FILE_KEY],
+        .key_data = text_of(readings[FILE_KEY], key_data),
+        .has_texts = true,
+    };
+    return c->access.https ? tls_config_new(&options, ret, err) : 0;
+}
+
+/* With the certificate of a credential program, where the kubeconfig has none (see uses_exec). In the worker pool. */
+static int make_exec_tls(const struct credentials *c, const struct exec_output *output,
+                         struct tls_config **ret, struct error *err)
+{
+    const struct kube_cluster *cluster = &c->access.cluster;
     struct tls_options options = {
         .ca_file = cluster->certificate_authority.ptr,
         .ca_data = cluster->certificate_authority_data,
         .insecure = cluster->insecure,
         .server_name = cluster->tls_server_name.ptr,
-        .cert_file = user->client_certificate.ptr,
-        .cert_data = output ? strbuf_slice(&output->cert) : user->client_certificate_data,
-        .key_file = has_certificate ? user->client_key.ptr : NULL,
-        .key_data = output            ? strbuf_slice(&output->key)
-                    : has_certificate ? user->client_key_data
-                                      : (struct str){ 0 },
+        .cert_data = output ? strbuf_slice(&output->cert) : (struct str){ 0 },
+        .key_data = output ? strbuf_slice(&output->key) : (struct str){ 0 },
     };
     return c->access.https ? tls_config_new(&options, ret, err) : 0;
 }
 
-/* The token of the file, or else the one of the kubeconfig. */
-static int read_token(const struct credentials *c, struct strbuf *ret, struct error *err)
+/* The token of the file, or else the one of the kubeconfig, for whose sake a file may be missing. */
+static int take_token(const struct credentials *c, struct file_reading *file, struct strbuf *ret,
+                      struct error *err)
 {
     const struct kube_user *user = &c->access.user;
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
     int r = 0;
-    if (user->token_file.len) {
-        r = file_read(user->token_file.ptr, TOKEN_BYTES_MAX, &text, err);
-        if (r == 0 && !utf8_trim(strbuf_slice(&text)).len)
-            r = error_set(err, -ENODATA, "%s: the token file is empty", user->token_file.ptr);
-        if (r == 0)
-            strbuf_str(ret, utf8_trim(strbuf_slice(&text)));
+    ret->secret = true;
+    if (file) {
+        struct str token = utf8_trim(strbuf_slice(&file->text));
+        if (file->result < 0)
+            r = error_set(err, file->result, "%s", file->err.text);
+        else if (file->text.len > TOKEN_BYTES_MAX)
+            r = error_set(err, -EFBIG, "%s: is longer than %d bytes", file->path, TOKEN_BYTES_MAX);
+        else if (!token.len)
+            r = error_set(err, -ENODATA, "%s: the token file is empty", file->path);
+        else
+            strbuf_str(ret, token);
     }
     if (!ret->len && user->token.len) {
         strbuf_str(ret, user->token);
         r = 0;
+        if (file)
+            file->result = 0;
     }
     return r < 0 ? r : check_value("the token", strbuf_slice(ret), err);
 }
@@ -226,7 +263,7 @@ static void swap(struct strbuf *a, struct strbuf *b)
 
 static void secrets_release(struct secrets *secrets)
 {
-    secret_release(&secrets->token);
+    strbuf_release(&secrets->token);
     tls_config_unref(secrets->tls);
     secrets->tls = NULL;
 }
@@ -262,43 +299,73 @@ static void tell(const struct credentials *c, bool new_identity, const struct er
 
 /* ---- files ---- */
 
-static void read_files(const struct credentials *c, struct secrets *ret)
+static int take_files(void *user, struct file_reading *readings, struct error *err)
 {
-    *ret = (struct secrets){ 0 };
-    ret->token_result = read_token(c, &ret->token, &ret->err);
-    if (ret->token_result == 0 || c->current)
-        ret->tls_result = make_tls(c, NULL, &ret->tls, &ret->err);
-}
-
-static void reread_files(struct reread *reread)
-{
-    struct credentials *c = container_of(reread, struct credentials, reread);
-    read_files(c, &c->read);
-}
-
-static int64_t take_files(struct reread *reread)
-{
-    struct credentials *c = container_of(reread, struct credentials, reread);
-    bool failed = c->read.token_result < 0 || c->read.tls_result < 0;
+    struct credentials *c = user;
+    struct file_reading *by_kind[FILE_KIND_COUNT] = { 0 };
+    struct secrets secrets = { 0 };
+    struct error token_err, tls_err;
+    bool new_identity = false;
+    for (int kind = 0; kind < FILE_KIND_COUNT; kind++)
+        if (c->files[kind])
+            by_kind[kind] = readings++;
+    secrets.token_result = take_token(c, by_kind[FILE_TOKEN], &secrets.token, &token_err);
+    secrets.tls_result = make_tls(c, by_kind, &secrets.tls, &tls_err);
+    int r = secrets.token_result < 0 ? secrets.token_result : secrets.tls_result;
+    if (r < 0)
+        *err = secrets.token_result < 0 ? token_err : tls_err;
     pthread_mutex_lock(&c->lock);
-    bool new_identity = use(c, &c->read);
+    /* At the start, without all of it there is no credential. */
+    if (c->current || r == 0)
+        new_identity = use(c, &secrets);
+    else
+        secrets_release(&secrets);
     pthread_mutex_unlock(&c->lock);
-    tell(c, new_identity, failed ? &c->read.err : NULL);
-    return monotonic_ns() + c->options.reload_ms * NS_PER_MS;
+    tell(c, new_identity, NULL);
+    return r;
 }
 
-/* At the start: without all of it there is no credential. */
+static void on_problem(void *user, const char *sentence)
+{
+    const struct credentials *c = user;
+    if (!sentence)
+        log_info(0, "The files of the credentials can be read again");
+    else if (c->options.on_problem)
+        c->options.on_problem(c->options.user, sentence);
+}
+
 static int first_files(struct credentials *c, struct error *err)
 {
-    read_files(c, &c->read);
-    int r = c->read.token_result < 0 ? c->read.token_result : c->read.tls_result;
-    if (r < 0)
-        return error_set(err, r, "%s", c->read.err.text);
-    use(c, &c->read);
-    c->reread = (struct reread){ .read = reread_files, .took = take_files };
-    if (c->has_files)
-        reread_start(&c->reread, c->options.loop, monotonic_ns() + c->options.reload_ms * NS_PER_MS);
-    return 0;
+    const struct kube_user *user = &c->access.user;
+    const struct kube_cluster *cluster = &c->access.cluster;
+    const char *paths[FILE_KIND_COUNT];
+    size_t count = 0;
+    if (user->token_file.len)
+        c->files[FILE_TOKEN] = user->token_file.ptr;
+    bool https = c->access.https;
+    if (https && cluster->certificate_authority.len && !cluster->certificate_authority_data.len)
+        c->files[FILE_CA] = cluster->certificate_authority.ptr;
+    if (https && user->client_certificate.len && !user->client_certificate_data.len)
+        c->files[FILE_CERT] = user->client_certificate.ptr;
+    if (https && user->client_key.len && !user->client_key_data.len && has_certificate(user))
+        c->files[FILE_KEY] = user->client_key.ptr;
+    for (int kind = 0; kind < FILE_KIND_COUNT; kind++)
+        if (c->files[kind])
+            paths[count++] = c->files[kind];
+    if (!count)
+        return take_files(c, NULL, err);
+    c->set = file_set_new(&(struct file_set_options){ .paths = paths,
+                                                      .count = count,
+                                                      .bytes_max = FILE_BYTES_MAX,
+                                                      .interval_ms = c->options.reload_ms,
+                                                      .hang_ms = c->options.hang_ms,
+                                                      .take = take_files,
+                                                      .on_problem = on_problem,
+                                                      .user = c });
+    int r = file_set_read(c->set, err);
+    if (r == 0)
+        file_set_start(c->set, c->options.loop);
+    return r;
 }
 
 /* ---- credential programs ---- */
@@ -313,7 +380,7 @@ static int run_exec(struct credentials *c, struct secrets *ret, struct error *er
         return r;
     r = check_value("the token", strbuf_slice(&output.token), err);
     if (r == 0)
-        r = make_tls(c, &output, &ret->tls, err);
+        r = make_exec_tls(c, &output, &ret->tls, err);
     if (r < 0)
         error_prefix(err, "the credential program %s", c->access.user.exec->command.ptr);
     ret->expires_s = output.expires.set ? output.expires.seconds : INT64_MAX;
@@ -417,7 +484,7 @@ static int first_load(struct credentials *c, struct error *err)
     if (!c->uses_exec)
         return first_files(c, err);
     /* The trust in the server is checked now, although the program runs later. */
-    r = make_tls(c, NULL, &c->read.tls, err);
+    r = make_exec_tls(c, NULL, &c->read.tls, err);
     secrets_release(&c->read);
     return r;
 }
@@ -436,8 +503,6 @@ int credentials_new(const struct kube_access *access, const struct credentials_o
     bool has_other = user->token.len || user->token_file.len || user->username.len || user->password.len ||
                      user->client_certificate.len || user->client_certificate_data.len;
     c->uses_exec = user->exec && !has_other;
-    c->has_files = user->token_file.len || user->client_certificate.len || user->client_key.len ||
-                   access->cluster.certificate_authority.len;
     pthread_mutex_init(&c->lock, NULL);
     c->run = (struct loop_work){ .work = run_program, .done = on_ran };
     int r = first_load(c, err);
@@ -454,10 +519,10 @@ void credentials_free(struct credentials *c)
         return;
     atomic_store(&c->stop, true);
     loop_work_wait(c->options.loop, &c->run); /* which has answered what was pending */
-    reread_stop(&c->reread);
+    file_set_free(c->set);
     secrets_release(&c->read);
     credential_unref(c->current);
-    secret_release(&c->token);
+    strbuf_release(&c->token);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -478,11 +543,24 @@ void credentials_get(struct credentials *c, credentials_ready ready, void *user)
     credential_unref(given);
 }
 
+bool credentials_forget(struct credentials *c, const void *user)
+{
+    size_t kept = 0;
+    pthread_mutex_lock(&c->lock);
+    vec_for(&c->pending, pending)
+        if (pending->user != user)
+            c->pending.items[kept++] = *pending;
+    bool found = kept < c->pending.len;
+    c->pending.len = kept;
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
 /* A file may hold a newer one already; but it is read no more than once per second. */
 static void read_soon(void *context)
 {
     struct credentials *c = context;
-    reread_by(&c->reread, monotonic_ns() + c->options.exec_interval_ms * NS_PER_MS);
+    file_set_read_by(c->set, monotonic_ns() + c->options.exec_interval_ms * NS_PER_MS);
 }
 
 void credentials_refused(struct credentials *c, const struct credential *credential)
@@ -492,6 +570,16 @@ void credentials_refused(struct credentials *c, const struct credential *credent
     if (is_current)
         c->stale = c->uses_exec && !ran_within(c, c->options.exec_interval_ms);
     pthread_mutex_unlock(&c->lock);
-    if (is_current && c->has_files && !c->uses_exec)
+    if (is_current && c->set)
         loop_run(c->options.loop, read_soon, c);
+}
+
+int credentials_check(struct credentials *c, struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    bool failed = c->uses_exec && c->failed;
+    if (failed)
+        error_set(err, -EIO, "%s", c->failure.text);
+    pthread_mutex_unlock(&c->lock);
+    return failed ? -EIO : file_set_check(c->set, err);
 }

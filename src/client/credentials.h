@@ -33,6 +33,7 @@ void credential_unref(struct credential *credential);
 struct credentials_options {
     struct loop *loop;        /* for callbacks; outlives the credentials */
     int64_t reload_ms;        /* files are looked at again after this time [60000] */
+    int64_t hang_ms;          /* as in net/file_set.h */
     int64_t exec_timeout_ms;  /* for a credential program [60000] */
     int64_t exec_interval_ms; /* between two runs of it, at least [1000] */
     /* Something that is wrong but not the end, in one sentence without secrets; any thread. May be NULL. */
@@ -59,8 +60,14 @@ typedef void (*credentials_ready)(void *user, struct credential *credential, con
 /* Calls `ready` exactly once: at once, in this thread, or later, on the loop's. From any thread; `ready` may
  * call this and credentials_refused(). */
 void credentials_get(struct credentials *credentials, credentials_ready ready, void *user);
+/* If `ready` was not called with this `user` yet, and nothing is about to, it never will be: true. From any thread. */
+bool credentials_forget(struct credentials *credentials, const void *user);
 /* The server said 401 to a request with this one. If it is still the newest, it is renewed before it is given
  * out again. */
 void credentials_refused(struct credentials *credentials, const struct credential *credential);
+
+/* Can the files be read and used, or did the credential program last succeed? Negative: err says what does not work;
+ * what was there before stays in use. From any thread. */
+int credentials_check(struct credentials *credentials, struct error *err);
 
 #endif

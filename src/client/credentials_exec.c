@@ -22,18 +22,11 @@ extern char **environ;
 
 enum { OUTPUT_BYTES_MAX = 1 << 20, CA_BYTES_MAX = 4 << 20, TICK_MS = 20 };
 
-void secret_release(struct strbuf *secret)
-{
-    if (secret->text)
-        explicit_bzero(secret->text, secret->cap);
-    strbuf_release(secret);
-}
-
 void exec_output_release(struct exec_output *output)
 {
-    secret_release(&output->token);
-    secret_release(&output->cert);
-    secret_release(&output->key);
+    strbuf_release(&output->token);
+    strbuf_release(&output->cert);
+    strbuf_release(&output->key);
 }
 
 /* What the program is told */
@@ -190,14 +183,13 @@ static void kill_child(struct child *child)
 /* Adds what there is. Returns false at the end of the output, or when it is too much. */
 static bool drain(int fd, struct strbuf *text)
 {
-    char chunk[4096];
     for (;;) {
-        ssize_t got = read(fd, chunk, sizeof(chunk));
+        ssize_t got = read(fd, text->text + text->len, OUTPUT_BYTES_MAX + 1 - text->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return got < 0 && errno == EAGAIN;
-        strbuf_add(text, chunk, (size_t)got);
+        text->len += (size_t)got;
         if (text->len > OUTPUT_BYTES_MAX)
             return false;
     }
@@ -317,8 +309,10 @@ static const char *read_output(struct strbuf *text, struct str version, struct e
     strbuf_add(text, padding, sizeof(padding));
     struct doc_stream stream;
     struct doc doc;
-    doc_stream_init(&stream, "output", text->text, len);
-    *text = (struct strbuf){ 0 };
+    char *output = text->text;
+    doc_stream_init(&stream, "output", output, len);
+    stream.secret = true;
+    *text = (struct strbuf){ .secret = true };
     const char *wrong = "printed something that is neither JSON nor YAML";
     if (doc_stream_next(&stream, &doc, NULL) == 1) {
         wrong = read_status(doc.root, version, ret);
@@ -334,10 +328,13 @@ int exec_run(const struct kube_access *access, int64_t timeout_ms, const atomic_
              struct exec_output *ret, struct error *err)
 {
     const struct kube_exec *exec = access->user.exec;
-    _cleanup_(variables_release) struct variables variables = { 0 };
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    _cleanup_(variables_release) struct variables variables = { .arena.secret = true };
+    _cleanup_(strbuf_release) struct strbuf text = { .secret = true };
     bool interactive = false;
-    *ret = (struct exec_output){ 0 };
+    /* All that it may print. */
+    strbuf_reserve(&text, OUTPUT_BYTES_MAX + YYJSON_PADDING_SIZE + 1);
+    text.text[0] = '\0';
+    *ret = (struct exec_output){ .token.secret = true, .cert.secret = true, .key.secret = true };
     set_call(ret, 1, "client_internal_error");
     int r = decide_interactive(exec, &interactive, err);
     if (r == 0)

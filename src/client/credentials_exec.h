@@ -21,7 +21,5 @@ struct exec_output {
 int exec_run(const struct kube_access *access, int64_t timeout_ms, const atomic_bool *stop,
              struct exec_output *ret, struct error *err);
 void exec_output_release(struct exec_output *output);
-/* Overwrites the text before it is freed. */
-void secret_release(struct strbuf *secret);
 
 #endif

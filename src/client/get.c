@@ -41,8 +41,9 @@ static void say_status(const struct wait *wait, struct error *err)
     error_set(err, -EACCES, "the answer is %d%s%s", wait->status, words[0] ? ": " : "", words);
 }
 
-int client_get(const struct kube_access *access, struct str path, int64_t timeout_ms, struct strbuf *ret,
-               struct error *err)
+int client_send(const struct kube_access *access, const char *method, struct str path,
+                const char *content_type, struct str body, int64_t timeout_ms, struct strbuf *ret,
+                struct error *err)
 {
     static const struct http_callbacks callbacks = { .on_done = on_done };
     struct wait wait = { 0 };
@@ -52,8 +53,11 @@ int client_get(const struct kube_access *access, struct str path, int64_t timeou
         return r;
     completion_init(&wait.answered);
     r = api_send(api,
-                 &(struct api_request){ .method = "GET",
+                 &(struct api_request){ .method = method,
                                         .path = path,
+                                        .content_type = content_type,
+                                        .body = body,
+                                        .accept = API_JSON,
                                         .unlimited = true,
                                         .timeout_ms = timeout_ms,
                                         .body_bytes_max = BODY_BYTES_MAX,
@@ -66,7 +70,7 @@ int client_get(const struct kube_access *access, struct str path, int64_t timeou
     completion_release(&wait.answered);
     if (r == 0 && wait.status == 0)
         r = error_set(err, -EIO, "%s", wait.error.text);
-    if (r == 0 && wait.status != 200) {
+    if (r == 0 && wait.status != 200 && wait.status != 201) {
         say_status(&wait, err);
         r = -EACCES;
     }
@@ -76,4 +80,10 @@ int client_get(const struct kube_access *access, struct str path, int64_t timeou
     }
     strbuf_release(&wait.body);
     return r;
+}
+
+int client_get(const struct kube_access *access, struct str path, int64_t timeout_ms, struct strbuf *ret,
+               struct error *err)
+{
+    return client_send(access, "GET", path, NULL, (struct str){ 0 }, timeout_ms, ret, err);
 }

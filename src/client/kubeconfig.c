@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "codec/doc.h"
 #include "codec/record_rows.h"
 #include "net/file.h"
@@ -264,7 +265,7 @@ static int read_file(struct loader *loader, const char *path)
     struct config_file *file = xcalloc(1, sizeof(*file));
     *vec_push(&loader->files) = file;
     file->path = path;
-    int r = doc_stream_open(&file->stream, path, loader->err);
+    int r = doc_stream_open_secret(&file->stream, path, loader->err);
     if (r < 0)
         return r;
     r = doc_stream_next(&file->stream, &file->doc, loader->err);
@@ -458,7 +459,7 @@ static int in_cluster(struct loader *loader, const struct kube_source *source, s
         return error_set(loader->err, -EINVAL,
                          "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT make no valid address");
     ret->user.token_file = arena_printf(loader->arena, "%s/token", dir);
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { .secret = true };
     int r = file_read(ret->user.token_file.ptr, SMALL_FILE_BYTES_MAX, &text, loader->err);
     if (r < 0)
         return r;
@@ -530,7 +531,7 @@ static struct str exec_config(yyjson_val *cluster, struct arena *arena)
             continue;
         char *text = yyjson_val_write(extension, YYJSON_WRITE_NOFLAG, &len);
         struct str copy = text ? arena_str(arena, (struct str){ text, (uint32_t)len }) : (struct str){ 0 };
-        free(text);
+        secret_free(text);
         return copy;
     }
     return (struct str){ 0 };
@@ -612,6 +613,7 @@ int kubeconfig_load(const struct kube_source *source, struct arena *arena, struc
         .warnings = warnings,
         .err = err ? err : &unused,
     };
+    arena->secret = true;
     bool one = source->kubeconfig && *source->kubeconfig, master = source->master && *source->master;
     int r = 0;
     if (one)

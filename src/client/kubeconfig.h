@@ -79,7 +79,8 @@ struct kube_source {
     const char *service_account_dir; /* [/var/run/secrets/kubernetes.io/serviceaccount] */
 };
 
-/* Without file and master: as the service account of the pod that this runs in. Everything lives in the arena.
+/* Without file and master: as the service account of the pod that this runs in. Everything lives in the arena,
+ * which becomes one for secrets.
  * `warnings` may be NULL. */
 int kubeconfig_load(const struct kube_source *source, struct arena *arena, struct kube_access *ret,
                     struct warnings *warnings, struct error *err);

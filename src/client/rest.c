@@ -1,4 +1,4 @@
-/* rest.c: paths and answers of the API server; see rest.h.
+/* rest.c: paths, bodies and answers of the API server; see rest.h.
  *
  * An answer comes from the network and may be anything: what cannot be read counts as not there. */
 #include "client/rest.h"
@@ -37,6 +37,17 @@ void rest_uuid(struct strbuf *out)
     b[8] = (b[8] & 0x3f) | 0x80;
     for (size_t i = 0; i < sizeof(b); i++)
         strbuf_printf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
+}
+
+const char *rest_encode(const struct api *api, const struct object *object, struct strbuf *out)
+{
+    if (!api_sends_json(api)) {
+        object_encode_protobuf(object, out);
+        return API_PROTOBUF;
+    }
+    struct json_writer json = json_writer(out, JSON_COMPACT);
+    object_encode_json(object, NULL, &json);
+    return API_JSON;
 }
 
 /* ---- answers ---- */

@@ -1,19 +1,20 @@
-/* rest.h: what writers share: the path of an object, and what the API server answered, in whichever of its two
- * encodings it came. */
+/* rest.h: what writers share: the path of an object, its encoding, and what the API server answered, in whichever of
+ * its two encodings it came. */
 #ifndef CLIENT_REST_H
 #define CLIENT_REST_H
 
 #include "api/object.h"
-#include "http/http.h"
+#include "client/api.h"
 
-/* What client-go accepts when it speaks protobuf: an answer that is no object may come as JSON. */
-#define REST_ACCEPT "application/vnd.kubernetes.protobuf,application/json"
 #define REST_STRATEGIC_MERGE_PATCH "application/strategic-merge-patch+json"
 #define REST_MERGE_PATCH "application/merge-patch+json"
 
 /* Appends "/namespaces/NAMESPACE/RESOURCE/NAME"; without a namespace, or a name, what is left of it. What a path
  * cannot hold is escaped. */
 void rest_path(struct strbuf *path, struct str namespace, const char *resource, struct str name);
+
+/* Appends the object as the client sends objects. Returns the content type. */
+const char *rest_encode(const struct api *api, const struct object *object, struct strbuf *out);
 
 /* The Status that came: why something was refused, most often. False: the body is something else, or there is none.
  * It lives in the arena. */

@@ -9,11 +9,13 @@
 #include "api/names.h"
 #include "cluster/devices.h"
 #include "cluster/model.h"
+#include "cluster/node_samples.h"
 #include "cluster/volumes.h"
 
 void cluster_init(struct cluster *cluster)
 {
     *cluster = (struct cluster){ 0 };
+    features_default(&cluster->features, NULL, 0);
     static const struct str fixed[] = { STR("cpu"), STR("memory"), STR("ephemeral-storage"), STR("pods") };
     for (size_t i = 0; i < ARRAY_SIZE(fixed); i++)
         resource_add(cluster, fixed[i]);
@@ -37,27 +39,58 @@ uint32_t resource_add(struct cluster *cluster, struct str name)
     col->used = xreallocarray(col->used, col->resources, sizeof(*col->used));
     col->bits = xreallocarray(col->bits, col->resources, sizeof(*col->bits));
     col->lacking = xreallocarray(col->lacking, col->resources, sizeof(*col->lacking));
+    col->pinned = xreallocarray(col->pinned, col->resources, sizeof(*col->pinned));
     col->bits[number] = 0;
     col->lacking[number] = cluster->live_nodes;
+    col->pinned[number] = 0;
     col->alloc[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
     col->used[number] = xcalloc(cluster->rows_cap, sizeof(int64_t));
     struct str kept = str_dup(name);
     *vec_push(&cluster->resource_names) = kept;
     strmap_put(&cluster->resource_numbers, kept, (void *)(uintptr_t)(number + 1));
+    struct absent_resource *absent = strmap_get(&cluster->absent_resources, name);
+    if (absent) {
+        absent->column = number + 1;
+        cluster->resources_moved = true;
+    }
     return number;
+}
+
+/* A column gets another resource. What pods on nodes took of the old one leaves it when classes are compiled anew. */
+static void column_reuse(struct cluster *cluster, uint32_t number, struct str name)
+{
+    struct str *kept = &cluster->resource_names.items[number];
+    strmap_remove(&cluster->resource_numbers, *kept);
+    free((char *)kept->ptr);
+    *kept = str_dup(name);
+    strmap_put(&cluster->resource_numbers, *kept, (void *)(uintptr_t)(number + 1));
+    cluster->resources_moved = true;
+}
+
+bool cluster_resource_find(const struct cluster *cluster, struct str name, uint32_t *ret)
+{
+    uintptr_t known = (uintptr_t)strmap_get(&cluster->resource_numbers, name);
+    *ret = (uint32_t)known - 1;
+    return known;
 }
 
 bool cluster_resource(struct cluster *cluster, struct str name, uint32_t *ret)
 {
-    uintptr_t known = (uintptr_t)strmap_get(&cluster->resource_numbers, name);
-    if (known) {
-        *ret = (uint32_t)known - 1;
-        return true;
+    if (!cluster_resource_find(cluster, name, ret)) {
+        if (!resource_is_scalar(name))
+            return false;
+        *ret = resource_add(cluster, name);
     }
-    if (!resource_is_scalar(name))
-        return false;
-    *ret = resource_add(cluster, name);
+    cluster->col.pinned[*ret] = 1;
     return true;
+}
+
+void cluster_settle_resources(struct cluster *cluster)
+{
+    if (!cluster->resources_moved)
+        return;
+    pod_classes_renew(cluster);
+    cluster->resources_moved = false;
 }
 
 /* ---- rows ---- */
@@ -108,7 +141,8 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
     if (row != ROW_NONE)
         return row;
     row = row_new(cluster);
-    cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name) };
+    cluster->nodes.items[row] = (struct node_entry){ .name = intern_get(&cluster->syms, name),
+                                                     .sample = node_samples_find(cluster, name) };
     strmap_put(&cluster->rows_by_name, intern_text(&cluster->syms, cluster->nodes.items[row].name),
                (void *)(uintptr_t)(row + 1));
     row_changed(cluster, row); /* tables learn of a new row, also of one that nothing occupies yet */
@@ -119,7 +153,7 @@ uint32_t row_for_name(struct cluster *cluster, struct str name)
 void row_release_if_empty(struct cluster *cluster, uint32_t row)
 {
     struct node_entry *node = &cluster->nodes.items[row];
-    if (node->api || node->pods.len || node->nominated.len)
+    if (node->api || node->pods.len || node->nominated.len || node->holds)
         return;
     strmap_remove(&cluster->rows_by_name, intern_text(&cluster->syms, node->name));
     intern_unref(&cluster->syms, node->name);
@@ -129,9 +163,19 @@ void row_release_if_empty(struct cluster *cluster, uint32_t row)
     vec_release(&node->nominated);
     vec_release(&node->ports);
     vec_release(&node->images);
-    uint64_t changed = node->changed_seq;
-    *node = (struct node_entry){ .changed_seq = changed };
+    *node = (struct node_entry){ .changed_seq = node->changed_seq, .nominated_seq = node->nominated_seq };
     *vec_push(&cluster->free_rows) = row;
+}
+
+void cluster_hold_row(struct cluster *cluster, uint32_t row)
+{
+    cluster->nodes.items[row].holds++;
+}
+
+void cluster_unhold_row(struct cluster *cluster, uint32_t row)
+{
+    cluster->nodes.items[row].holds--;
+    row_release_if_empty(cluster, row);
 }
 
 uint32_t cluster_row(const struct cluster *cluster, struct str name)
@@ -197,19 +241,57 @@ static void taints_unref(struct cluster *cluster, uint32_t number)
 }
 
 /* ---- nodes ---- */
+static int64_t amount_of(uint32_t number, struct quantity amount)
+{
+    return number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+}
+
+/* From `from` on, a column whose resource no node has any more and whose number nothing keeps; or the end. The node of
+ * the row is being set and not counted. */
+static uint32_t unused_column(const struct cluster *cluster, uint32_t row, uint32_t from)
+{
+    const struct columns *col = &cluster->col;
+    while (from < col->resources &&
+           (col->pinned[from] || col->lacking[from] < cluster->live_nodes || col->alloc[from][row]))
+        from++;
+    return from;
+}
+
+/* Names that are new to the cluster, after the others: their columns may be ones that the node has left. */
+static void set_new_resources(struct cluster *cluster, uint32_t row, const struct resource_list *list)
+{
+    uint32_t number, column = RES_SCALAR_FIRST;
+    for (uint32_t i = 0; i < list->len; i++) {
+        struct str name = list->items[i].name;
+        int64_t amount = quantity_value(list->items[i].amount);
+        if (!amount || !resource_is_scalar(name) || cluster_resource_find(cluster, name, &number))
+            continue;
+        column = unused_column(cluster, row, column);
+        if (column < cluster->col.resources)
+            column_reuse(cluster, column, name);
+        else
+            resource_add(cluster, name);
+        cluster->col.alloc[column][row] = amount;
+    }
+}
+
 static void set_allocatable(struct cluster *cluster, uint32_t row, const struct resource_list *list)
 {
     struct columns *col = &cluster->col;
     for (uint32_t r = 0; r < col->resources; r++)
         col->alloc[r][row] = 0;
-    for (uint32_t i = 0; list && i < list->len; i++) {
+    if (!list)
+        return;
+    bool all = true;
+    for (uint32_t i = 0; i < list->len; i++) {
         uint32_t number;
-        if (!cluster_resource(cluster, list->items[i].name, &number))
-            continue;
-        struct quantity amount = list->items[i].amount;
-        cluster->col.alloc[number][row] =
-            number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
+        if (cluster_resource_find(cluster, list->items[i].name, &number))
+            col->alloc[number][row] = amount_of(number, list->items[i].amount);
+        else
+            all = false;
     }
+    if (!all)
+        set_new_resources(cluster, row, list);
 }
 
 static struct str label_of(const struct node *node, struct str beta, struct str stable)
@@ -325,6 +407,7 @@ void cluster_set_node(struct cluster *cluster, const struct node *api)
     if (other_images)
         images_add(cluster, row);
     row_changed(cluster, row);
+    cluster_settle_resources(cluster);
 }
 
 void cluster_remove_node(struct cluster *cluster, struct str name)
@@ -415,26 +498,36 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
 /* Columns that no table uses are freed only when there are many: pods come and go with keys of their own. */
 enum { TOPOLOGIES_MANY = 256 };
 
-static void drop_unused_topologies(struct cluster *cluster)
+void cluster_trim_topologies(struct cluster *cluster)
 {
+    if (cluster->topologies.len < TOPOLOGIES_MANY)
+        return;
     for (size_t i = cluster->topologies.len; i-- > 0;) {
         struct topology *topo = cluster->topologies.items[i];
         if (topo->users)
             continue;
+        idmap_remove(&cluster->topology_by_key, topo->key);
         intern_unref(&cluster->syms, topo->key);
         topology_release(topo);
         free(topo);
         vec_swap_remove(&cluster->topologies, i);
     }
+    /* Not at each key that comes: one pod may use many. */
+    cluster->topologies_many = MAX(TOPOLOGIES_MANY, 2 * cluster->topologies.len);
+}
+
+struct topology *cluster_topology_find(const struct cluster *cluster, sym key)
+{
+    return idmap_get(&cluster->topology_by_key, key);
 }
 
 struct topology *cluster_topology(struct cluster *cluster, sym key)
 {
-    vec_for(&cluster->topologies, topo)
-        if ((*topo)->key == key)
-            return *topo;
-    if (cluster->topologies.len >= TOPOLOGIES_MANY)
-        drop_unused_topologies(cluster);
+    struct topology *known = cluster_topology_find(cluster, key);
+    if (known)
+        return known;
+    if (cluster->topologies.len >= MAX(TOPOLOGIES_MANY, cluster->topologies_many))
+        cluster_trim_topologies(cluster);
     struct topology *topo = xmalloc(sizeof(*topo));
     topology_init(topo, key);
     intern_ref(&cluster->syms, key);
@@ -443,6 +536,7 @@ struct topology *cluster_topology(struct cluster *cluster, sym key)
         if (cluster->nodes.items[row].api)
             topology_assign(topo, row, label_set_get(&cluster->nodes.items[row].labels, key));
     *vec_push(&cluster->topologies) = topo;
+    idmap_put(&cluster->topology_by_key, key, topo);
     return topo;
 }
 
@@ -490,7 +584,8 @@ static void store_selects(struct cluster *cluster, enum api_kind kind, const voi
 /* Caches of answers that depend on these objects compare versions. */
 static void store_touched(struct cluster *cluster, enum api_kind kind)
 {
-    cluster->slices_version += kind == KIND_RESOURCE_SLICE;
+    cluster->other_changes++;
+    cluster->slices_version += kind == KIND_RESOURCE_SLICE || kind == KIND_DEVICE_TAINT_RULE;
     switch (kind) {
     case KIND_NAMESPACE:
         cluster->namespaces_version++;
@@ -501,6 +596,9 @@ static void store_touched(struct cluster *cluster, enum api_kind kind)
     case KIND_STATEFUL_SET:
         cluster->controllers_version++;
         break;
+    case KIND_NODE_METRICS:
+    case KIND_POD_METRICS:
+        break; /* rows change: node_samples_changed() */
     default:
         cluster->storage_version++;
     }
@@ -518,6 +616,10 @@ bool cluster_set_object(struct cluster *cluster, enum api_kind kind, const void 
     entry->object = object;
     if (kind == KIND_RESOURCE_CLAIM)
         devices_claim_changed(cluster, before, object);
+    if (kind == KIND_NODE_METRICS)
+        node_samples_changed(cluster, meta->name, object);
+    if (kind == KIND_POD_METRICS)
+        node_samples_pod_changed(cluster, meta->namespace, meta->name);
     store_selects(cluster, kind, object);
     store_touched(cluster, kind);
     return true;
@@ -531,6 +633,10 @@ void cluster_remove_object(struct cluster *cluster, enum api_kind kind, struct s
     struct stored *entry = strmap_remove(store, object_key(&cluster->scratch, namespace, name));
     if (entry && kind == KIND_RESOURCE_CLAIM)
         devices_claim_changed(cluster, entry->object, NULL);
+    if (entry && kind == KIND_NODE_METRICS)
+        node_samples_changed(cluster, name, NULL);
+    if (entry && kind == KIND_POD_METRICS)
+        node_samples_pod_changed(cluster, namespace, name);
     free(entry);
     store_touched(cluster, kind);
 }
@@ -585,12 +691,15 @@ void cluster_release(struct cluster *cluster)
     }
     free(cluster->col.bits);
     free(cluster->col.lacking);
+    free(cluster->col.pinned);
     free(cluster->col.alloc);
     free(cluster->col.used);
 #define X(name) free(cluster->col.name);
     COLUMN_LIST(X)
 #undef X
+    node_samples_release(cluster);
     strmap_release(&cluster->resource_numbers);
+    strmap_release(&cluster->absent_resources);
     vec_release(&cluster->resource_names);
     vec_release(&cluster->order);
     idmap_release(&cluster->zones);
@@ -600,6 +709,7 @@ void cluster_release(struct cluster *cluster)
         free(*topo);
     }
     vec_release(&cluster->topologies);
+    idmap_release(&cluster->topology_by_key);
     free(cluster->taint_lists.items[0]);
     vec_release(&cluster->taint_lists);
     strmap_release(&cluster->taint_numbers);

@@ -16,6 +16,7 @@
 #include "cluster/pod_class.h"
 #include "cluster/pod_key.h"
 #include "cluster/topology.h"
+#include "config/features.h"
 
 enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
 #define ROW_NONE UINT32_MAX
@@ -23,17 +24,37 @@ enum { RES_CPU, RES_MEMORY, RES_EPHEMERAL, RES_PODS, RES_SCALAR_FIRST };
 struct volumes;
 struct devices;
 
+/* Claims of a pod that take some of the node's own resources. */
+struct node_claims {
+    struct node_claim_list list; /* a copy */
+    struct pod_usage used;       /* what the pod takes with them */
+    struct arena arena;
+};
+
 struct pod_info {
     const struct pod *api;
     struct pod_class *class;
+    struct node_claims *node_claims; /* NULL: none */
     uint32_t refs;
     uint32_t row;                   /* the node it occupies, or ROW_NONE */
     uint32_t slot;                  /* where in that node's list */
     uint32_t label_slot, term_slot; /* where in the lists of its labels' and terms' owners */
     uint32_t nominated_row;
     int32_t priority;
-    bool terminating; /* has a deletion timestamp */
+    int64_t placed_ns; /* since 1970: when it was placed here; 0: not here */
+    bool terminating;  /* has a deletion timestamp */
+    /* Its node has no room for its resize, and with InPlacePodVerticalScalingSchedulerPreemption other pods may leave
+     * for it: it waits in the queue, though it has a node. */
+    bool resize_deferred;
+    /* Its deletion as a victim of preemption: what this scheduler knows of it before the pod shows it. */
+    enum { EVICTION_NONE, EVICTION_UNDER_WAY, EVICTION_DONE } eviction;
 };
+
+/* What the pod takes on its node. */
+static inline const struct pod_usage *pod_used(const struct pod_info *pod)
+{
+    return pod->node_claims ? &pod->node_claims->used : &pod->class->used;
+}
 
 typedef VEC(struct pod_info *) pod_vec;
 
@@ -46,13 +67,16 @@ struct node_entry {
     const struct node *api; /* NULL: not live */
     sym name;               /* SYM_NONE: the row is free */
     struct label_set labels;
-    uint32_t taints;      /* number of the taint list */
-    uint64_t changed_seq; /* of the last entry in the log */
-    uint64_t order_key;   /* order of arrival */
-    sym zone;             /* region and zone, as the node tree of the reference keys it */
+    uint32_t taints;        /* number of the taint list */
+    uint64_t changed_seq;   /* of the last entry in the log */
+    uint64_t nominated_seq; /* grows when a pod is nominated to it, or no longer */
+    uint64_t order_key;     /* order of arrival */
+    sym zone;               /* region and zone, as the node tree of the reference keys it */
     pod_vec pods, with_affinity, with_anti, nominated;
-    VEC(struct host_port) ports; /* distinct */
-    VEC(sym) images;             /* distinct names that it reports */
+    port_vec ports;                   /* distinct, sorted */
+    VEC(sym) images;                  /* distinct names that it reports */
+    uint32_t holds;                   /* cluster_hold_row() */
+    const struct node_sample *sample; /* cluster/node_samples.h; NULL: none */
 };
 
 /* A distinct list of taints. */
@@ -88,7 +112,10 @@ struct image_info {
     X(RESOURCE_CLAIM, resource_claim, claims) \
     X(RESOURCE_SLICE, resource_slice, slices) \
     X(DEVICE_CLASS, device_class, device_classes) \
-    X(NAMESPACE, namespace, namespaces)
+    X(DEVICE_TAINT_RULE, device_taint_rule, device_taint_rules) \
+    X(NAMESPACE, namespace, namespaces) \
+    X(NODE_METRICS, node_metrics, node_metrics) \
+    X(POD_METRICS, pod_metrics, pod_metrics)
 
 /* Small numbers, given out and taken back; an epoch tells the users of a number apart. */
 struct number_pool {
@@ -100,6 +127,7 @@ struct columns {
     uint32_t resources; /* how many */
     uint64_t *bits;     /* [resource]: every bit that was ever set in its columns, for exactness in doubles */
     uint32_t *lacking;  /* [resource]: how many live nodes have none */
+    uint8_t *pinned;    /* [resource]: its number stays, whether a node has it or not */
     int64_t **alloc, **used; /* [resource][row]; RES_PODS: allowed and present */
     int64_t *nonzero_cpu, *nonzero_memory;
     uint32_t *taints;        /* number of the taint list */
@@ -108,6 +136,7 @@ struct columns {
 };
 
 struct cluster {
+    struct features features; /* set before the first object, and never changed */
     struct intern syms;
     VEC(struct node_entry) nodes;
     struct strmap rows_by_name; /* row + 1 as pointer */
@@ -115,6 +144,8 @@ struct cluster {
     uint32_t rows_cap;
     struct columns col;
     struct strmap resource_numbers; /* number + 1 as pointer */
+    struct strmap absent_resources; /* names that pods ask for and no column has, to struct absent_resource */
+    bool resources_moved;           /* names got or lost a column since classes were compiled */
     VEC(struct str) resource_names;
 
     uint32_t live_nodes, tainted_nodes, unschedulable_nodes;
@@ -125,9 +156,12 @@ struct cluster {
     uint64_t arrivals;
 
     VEC(uint32_t) log;
-    uint64_t log_base; /* sequence number of log.items[0] */
+    uint64_t log_base;      /* sequence number of log.items[0] */
+    uint64_t other_changes; /* of nominations and of objects that are no rows */
 
     VEC(struct topology *) topologies;
+    struct idmap topology_by_key;
+    size_t topologies_many;               /* when there are so many, those that are not used are dropped */
     VEC(struct taint_list *) taint_lists; /* by number; NULL: free. [0] is the empty list */
     uint64_t taint_lists_made;            /* changes when a number gets another list */
     struct strmap taint_numbers;
@@ -149,6 +183,7 @@ struct cluster {
     CLUSTER_STORES(X)
 #undef X
 
+    struct strmap samples;   /* by name of the node: cluster/node_samples.h */
     struct devices *devices; /* what claims hold of devices, made at first use: cluster/devices.h */
     struct volumes *volumes; /* assumed bindings and indexes, made at first use: cluster/volumes.h */
     struct strbuf scratch;
@@ -178,10 +213,25 @@ static inline struct str cluster_node_name(const struct cluster *cluster, uint32
 {
     return intern_text(&cluster->syms, cluster->nodes.items[row].name);
 }
+/* While a row is held its number keeps the node's name, also if the node goes and no pod is there. */
+void cluster_hold_row(struct cluster *cluster, uint32_t row);
+void cluster_unhold_row(struct cluster *cluster, uint32_t row);
 /* How far the log goes; entries before log_base are gone. */
 static inline uint64_t cluster_seq(const struct cluster *cluster)
 {
     return cluster->log_base + cluster->log.len;
+}
+
+/* Grows with all that a decision depends on, but for what plugins hold of volumes and devices. */
+static inline uint64_t cluster_version(const struct cluster *cluster)
+{
+    return cluster_seq(cluster) + cluster->other_changes;
+}
+
+/* Grows with all that filters see of one row: its node, its pods, its nominations. */
+static inline uint64_t cluster_row_version(const struct cluster *cluster, uint32_t row)
+{
+    return cluster->nodes.items[row].changed_seq + cluster->nodes.items[row].nominated_seq;
 }
 
 /* ---- pods ---- */
@@ -193,10 +243,16 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row);
 /* The same by the node's name; the node need not have appeared yet. */
 void cluster_place_on(struct cluster *cluster, struct pod_info *pod, struct str node_name);
 void cluster_displace(struct cluster *cluster, struct pod_info *pod);
+/* What the pod's claims take of its node from now on, whatever its status says. The list is copied. */
+void cluster_set_node_claims(struct cluster *cluster, struct pod_info *pod,
+                             const struct node_claim_list *list);
+/* Another version of the pod takes over what was set. Neither is on a node. */
+void cluster_move_node_claims(struct cluster *cluster, struct pod_info *from, struct pod_info *to);
 /* The pod is gone. */
 void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod);
 void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t row);
 void cluster_denominate(struct cluster *cluster, struct pod_info *pod);
+/* A version of a pod that is replaced or removed keeps its class and its object until the last reference to it goes. */
 static inline void pod_info_ref(struct pod_info *pod)
 {
     pod->refs++;
@@ -224,18 +280,40 @@ const void *cluster_get_by_key(const struct strmap *store, struct str key);
 const void *stored_object(const struct map_slot *slot);
 
 /* ---- columns and tables ---- */
-/* The number of a resource that a scheduler accounts for; false for names that it ignores. */
+/* Columns are for resources that a node has, or that are pinned: pods ask for any name (struct absent_amount). A column
+ * whose resource no node has any more is used again. */
+
+/* The number of a resource that a scheduler accounts for, which stays; false for names that it ignores. */
 bool cluster_resource(struct cluster *cluster, struct str name, uint32_t *ret);
+/* The number of a resource that has a column. */
+bool cluster_resource_find(const struct cluster *cluster, struct str name, uint32_t *ret);
+/* What the pods on a row take of resources without a column: sorted by name, in the arena. */
+struct absent_use {
+    struct str name;
+    int64_t value;
+};
+struct absent_uses {
+    struct absent_use *items;
+    uint32_t len;
+};
+struct absent_uses cluster_absent_used(const struct cluster *cluster, uint32_t row, struct arena *arena);
+/* Compiles the classes anew if a name that pods ask for got a column or lost it. Before a decision. */
+void cluster_settle_resources(struct cluster *cluster);
 bool resource_is_scalar(struct str name);
 /* The column of a label key, made at first use. */
 struct topology *cluster_topology(struct cluster *cluster, sym key);
+/* NULL: there is none yet. */
+struct topology *cluster_topology_find(const struct cluster *cluster, sym key);
+/* Frees those that are not used, if there are many. */
+void cluster_trim_topologies(struct cluster *cluster);
 
 /* ---- views: a node as it is, or as it would be ---- */
 struct node_overlay {
-    int64_t *used; /* by resource */
+    int64_t *used;      /* by resource */
+    uint32_t resources; /* a resource that is named later is not used on the node */
     int64_t nonzero_cpu, nonzero_memory;
     pod_vec pods;
-    VEC(struct host_port) ports;
+    port_vec ports;
 };
 
 struct node_view {
@@ -267,7 +345,9 @@ static inline int64_t node_used(struct node_view view, uint32_t resource)
 {
     if (resource >= view.cluster->col.resources)
         return 0;
-    return view.overlay ? view.overlay->used[resource] : view.cluster->col.used[resource][view.row];
+    if (view.overlay)
+        return resource < view.overlay->resources ? view.overlay->used[resource] : 0;
+    return view.cluster->col.used[resource][view.row];
 }
 static inline int64_t node_nonzero_cpu(struct node_view view)
 {

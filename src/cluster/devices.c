@@ -38,15 +38,18 @@ struct slice_index {
 
 struct devices {
     struct strmap assumed; /* "namespace/name" to struct assumption */
+    struct strmap held;    /* likewise; counted while the claim has no allocation */
     struct strmap uses;    /* "driver/pool/device" to struct device_use */
     struct slice_index index;
     struct strbuf scratch;
+    bool shares; /* of devices are counted as such; otherwise a device is one claim's */
 };
 
 static struct devices *devices_make(struct cluster *cluster)
 {
     if (!cluster->devices)
         cluster->devices = xcalloc(1, sizeof(*cluster->devices));
+    cluster->devices->shares = cluster->features.enabled[FEATURE_DRAConsumableCapacity];
     return cluster->devices;
 }
 
@@ -84,7 +87,7 @@ static void count_result(struct devices *devices, const struct device_result *re
         return;
     struct str key = use_key(&devices->scratch, result->driver, result->pool, result->device);
     struct device_use *use = strmap_make(&devices->uses, key, sizeof(*use));
-    if (!result->share_id.ptr) {
+    if (!result->share_id.ptr || !devices->shares) {
         use->whole += (uint32_t)sign;
     } else {
         use->shares += (uint32_t)sign;
@@ -115,12 +118,17 @@ const struct device_use *devices_use(const struct cluster *cluster, struct str d
 }
 
 /* ---- assumed claims ---- */
-static struct assumption *assumption_get(const struct devices *devices, struct str namespace, struct str name)
+static struct assumption *find(const struct strmap *map, struct str namespace, struct str name)
 {
-    if (!devices || !devices->assumed.len)
+    if (!map->len)
         return NULL;
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
-    return strmap_get(&devices->assumed, object_key(&key, namespace, name));
+    return strmap_get(map, object_key(&key, namespace, name));
+}
+
+static struct assumption *assumption_get(const struct devices *devices, struct str namespace, struct str name)
+{
+    return devices ? find(&devices->assumed, namespace, name) : NULL;
 }
 
 static void assumption_free(struct assumption *assumption)
@@ -190,7 +198,41 @@ bool devices_claim_in_flight(const struct cluster *cluster, const struct resourc
 {
     const struct assumption *assumption =
         assumption_get(cluster->devices, claim->meta.namespace, claim->meta.name);
-    return assumption && !assumption->written && str_eq(assumption->claim.meta.uid, claim->meta.uid);
+    if (assumption && !assumption->written && str_eq(assumption->claim.meta.uid, claim->meta.uid))
+        return true;
+    const struct assumption *held =
+        cluster->devices ? find(&cluster->devices->held, claim->meta.namespace, claim->meta.name) : NULL;
+    return held && str_eq(held->claim.meta.uid, claim->meta.uid);
+}
+
+/* The devices of a claim that is held count once. `stored`: as it is now; NULL: it is gone. */
+static void count_held(struct devices *devices, const struct meta *meta, const struct resource_claim *stored)
+{
+    struct assumption *held = find(&devices->held, meta->namespace, meta->name);
+    bool counts_already =
+        (stored && stored->status.allocation) || assumption_get(devices, meta->namespace, meta->name);
+    if (held)
+        assumption_count(devices, held, !counts_already);
+}
+
+void devices_let_go(struct cluster *cluster, struct str namespace, struct str name)
+{
+    struct assumption *held = cluster->devices ? find(&cluster->devices->held, namespace, name) : NULL;
+    if (!held)
+        return;
+    assumption_count(cluster->devices, held, false);
+    strmap_remove(&cluster->devices->held, held->key);
+    assumption_free(held);
+}
+
+void devices_hold(struct cluster *cluster, const struct resource_claim *claim)
+{
+    struct devices *devices = devices_make(cluster);
+    devices_let_go(cluster, claim->meta.namespace, claim->meta.name);
+    struct assumption *held = xcalloc(1, sizeof(*held));
+    assumption_fill(held, claim, NULL);
+    strmap_put(&devices->held, held->key, held);
+    count_held(devices, &claim->meta, stored_claim(cluster, claim->meta.namespace, claim->meta.name));
 }
 
 void devices_take(struct cluster *cluster, const struct resource_claim *claim)
@@ -207,6 +249,7 @@ void devices_take(struct cluster *cluster, const struct resource_claim *claim)
     assumption_fill(assumption, claim, stored);
     strmap_put(&devices->assumed, assumption->key, assumption);
     assumption_count(devices, assumption, !stored || !stored->status.allocation);
+    count_held(devices, &claim->meta, stored);
 }
 
 void devices_written(struct cluster *cluster, const struct resource_claim *claim)
@@ -235,12 +278,15 @@ void devices_written(struct cluster *cluster, const struct resource_claim *claim
 void devices_drop(struct cluster *cluster, struct str namespace, struct str name)
 {
     struct assumption *assumption = assumption_get(cluster->devices, namespace, name);
-    if (assumption && !assumption->written)
+    if (assumption && !assumption->written) {
         assumption_drop(cluster->devices, assumption);
+        count_held(cluster->devices, &(struct meta){ .namespace = namespace, .name = name },
+                   stored_claim(cluster, namespace, name));
+    }
 }
 
-void devices_claim_changed(struct cluster *cluster, const struct resource_claim *before,
-                           const struct resource_claim *after)
+static void count_change(struct cluster *cluster, const struct resource_claim *before,
+                         const struct resource_claim *after)
 {
     struct devices *devices = devices_make(cluster);
     const struct meta *meta = after ? &after->meta : &before->meta;
@@ -256,6 +302,13 @@ void devices_claim_changed(struct cluster *cluster, const struct resource_claim 
     count_claim(devices, after, +1);
     if (assumption) /* an allocation that has arrived takes the place of the one in flight */
         assumption_count(devices, assumption, !after || !after->status.allocation);
+}
+
+void devices_claim_changed(struct cluster *cluster, const struct resource_claim *before,
+                           const struct resource_claim *after)
+{
+    count_change(cluster, before, after);
+    count_held(cluster->devices, after ? &after->meta : &before->meta, after);
 }
 
 /* ---- slices ---- */
@@ -296,8 +349,52 @@ static void index_clear(struct slice_index *index)
     index->len = 0;
 }
 
-static void index_build(struct slice_index *index, const struct strmap *store)
+static int rule_cmp(const void *x, const void *y)
 {
+    const struct device_taint_rule *a = *(const struct device_taint_rule *const *)x;
+    const struct device_taint_rule *b = *(const struct device_taint_rule *const *)y;
+    return str_cmp(a->meta.name, b->meta.name);
+}
+
+static bool rule_is_for_pool(const struct cluster *cluster, const struct device_taint_rule *rule,
+                             struct str driver, struct str pool)
+{
+    const struct device_taint_selector *selector = rule->selector;
+    if (!selector)
+        return !cluster->features.release->taint_rules_need_a_selector;
+    return (!selector->driver.ptr || str_eq(selector->driver, driver)) &&
+           (!selector->pool.ptr || str_eq(selector->pool, pool));
+}
+
+/* Each pool gets the rules that are for it. */
+static void index_add_rules(struct slice_index *index, const struct cluster *cluster)
+{
+    const struct strmap *store = &cluster->device_taint_rules;
+    if (!store->len || !cluster->features.enabled[FEATURE_DRADeviceTaintRules])
+        return;
+    const struct device_taint_rule **all =
+        arena_array(&index->arena, const struct device_taint_rule *, store->len);
+    size_t len = 0;
+    map_for(store, slot)
+        all[len++] = stored_object(slot);
+    qsort(all, len, sizeof(*all), rule_cmp);
+    for (uint32_t i = 0; i < index->len; i++) {
+        struct slice_pool *pool = &index->pools[i].pool;
+        const struct device_taint_rule **rules = NULL;
+        for (size_t k = 0; k < len; k++) {
+            if (!rule_is_for_pool(cluster, all[k], pool->driver, pool->name))
+                continue;
+            if (!rules)
+                rules = arena_array(&index->arena, const struct device_taint_rule *, len - k);
+            rules[pool->rules_len++] = all[k];
+        }
+        pool->rules = rules;
+    }
+}
+
+static void index_build(struct slice_index *index, const struct cluster *cluster)
+{
+    const struct strmap *store = &cluster->slices;
     index_clear(index);
     const struct resource_slice **slices =
         arena_array(&index->arena, const struct resource_slice *, store->len);
@@ -312,7 +409,8 @@ static void index_build(struct slice_index *index, const struct strmap *store)
         struct pool_entry *entry = index->len ? &index->pools[index->len - 1] : NULL;
         if (!entry || !str_eq(entry->pool.driver, slice->driver) || !str_eq(entry->pool.name, slice->pool)) {
             entry = &index->pools[index->len++];
-            entry->pool = (struct slice_pool){ slice->driver, slice->pool, &slices[i], 0 };
+            entry->pool =
+                (struct slice_pool){ .driver = slice->driver, .name = slice->pool, .slices = &slices[i] };
         }
         uint32_t number = index->len - 1;
         entry->pool.len++;
@@ -323,6 +421,7 @@ static void index_build(struct slice_index *index, const struct strmap *store)
             *vec_push(&index->everywhere) = number;
         }
     }
+    index_add_rules(index, cluster);
 }
 
 /* Two ascending lists become one. */
@@ -341,16 +440,92 @@ static struct slice_pools merge(const struct slice_index *index, const uint32_t 
     return ret;
 }
 
-struct slice_pools devices_pools(struct cluster *cluster, struct str node_name, struct arena *arena)
+/* As the slices are now. */
+static const struct slice_index *index_of(struct cluster *cluster)
 {
     struct slice_index *index = &devices_make(cluster)->index;
     if (index->version != cluster->slices_version + 1) {
-        index_build(index, &cluster->slices);
+        index_build(index, cluster);
         index->version = cluster->slices_version + 1;
     }
+    return index;
+}
+
+struct slice_pools devices_pools(struct cluster *cluster, struct str node_name, struct arena *arena)
+{
+    const struct slice_index *index = index_of(cluster);
     const struct node_pools *own = strmap_get(&index->nodes, node_name);
     return merge(index, own ? own->numbers.items : NULL, own ? own->numbers.len : 0, index->everywhere.items,
                  index->everywhere.len, arena);
+}
+
+const struct slice_pool *devices_pool(struct cluster *cluster, struct str driver, struct str name)
+{
+    const struct slice_index *index = index_of(cluster);
+    uint32_t low = 0, high = index->len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct slice_pool *pool = &index->pools[middle].pool;
+        int order = str_cmp(pool->driver, driver);
+        if (!order)
+            order = str_cmp(pool->name, name);
+        if (!order)
+            return pool;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const struct slice_pool *devices_pool_of_any(struct cluster *cluster, struct str name)
+{
+    const struct slice_index *index = index_of(cluster);
+    for (uint32_t i = 0; i < index->len; i++)
+        if (str_eq(index->pools[i].pool.name, name))
+            return &index->pools[i].pool;
+    return NULL;
+}
+
+static bool rule_taints(const struct cluster *cluster, const struct device_taint_rule *rule,
+                        const struct resource_slice *slice, const struct device *device)
+{
+    return rule && rule_is_for_pool(cluster, rule, slice->driver, slice->pool) &&
+           device_rule_taints(rule, device);
+}
+
+static bool is_same_taint(const struct device_taint *a, const struct device_taint *b)
+{
+    return str_eq(a->key, b->key) && str_eq(a->value, b->value) && str_eq(a->effect, b->effect) &&
+           a->time_added.set == b->time_added.set && a->time_added.seconds == b->time_added.seconds &&
+           a->time_added.nanos == b->time_added.nanos;
+}
+
+/* A rule whose status has changed changes no slice. */
+static bool rule_changes_slice(const struct cluster *cluster, const struct device_taint_rule *before,
+                               const struct device_taint_rule *after, const struct resource_slice *slice)
+{
+    bool is_same = before && after && is_same_taint(&before->taint, &after->taint);
+    list_for(&slice->devices, device) {
+        bool did = rule_taints(cluster, before, slice, device);
+        bool does = rule_taints(cluster, after, slice, device);
+        if (did != does || (does && !is_same))
+            return true;
+    }
+    return false;
+}
+
+void devices_rule_changed(struct cluster *cluster, const struct device_taint_rule *before,
+                          const struct device_taint_rule *after, devices_on_slice *on_slice, void *user)
+{
+    if (!cluster->features.enabled[FEATURE_DRADeviceTaintRules])
+        return;
+    const struct slice_index *index = index_of(cluster);
+    for (uint32_t i = 0; i < index->len; i++)
+        for (uint32_t k = 0; k < index->pools[i].pool.len; k++)
+            if (rule_changes_slice(cluster, before, after, index->pools[i].pool.slices[k]))
+                on_slice(user, index->pools[i].pool.slices[k]);
 }
 
 void devices_free(struct devices *devices)
@@ -360,6 +535,9 @@ void devices_free(struct devices *devices)
     map_for(&devices->assumed, slot)
         assumption_free(slot->value);
     strmap_release(&devices->assumed);
+    map_for(&devices->held, slot)
+        assumption_free(slot->value);
+    strmap_release(&devices->held);
     map_for(&devices->uses, slot)
         use_free(slot->value);
     strmap_release(&devices->uses);

@@ -31,6 +31,20 @@ void label_set_release(struct label_set *set, struct intern *syms)
     *set = (struct label_set){ 0 };
 }
 
+uint32_t label_set_place(const struct label_set *set, sym key)
+{
+    const struct label wanted = { .key = key }, *found = NULL;
+    if (set->len)
+        found = bsearch(&wanted, set->items, set->len, sizeof(*set->items), by_key);
+    return found ? (uint32_t)(found - set->items) : set->len;
+}
+
+static int by_sym(const void *a, const void *b)
+{
+    sym x = *(const sym *)a, y = *(const sym *)b;
+    return (x > y) - (x < y);
+}
+
 static struct requirement *grow(struct selector *sel, struct arena *arena, uint32_t more)
 {
     sel->items = arena_copy(arena, struct requirement, sel->items, sel->len, sel->len + more);
@@ -66,6 +80,8 @@ void selector_add(struct selector *sel, struct intern *syms, struct arena *arena
             req->values = arena_array(arena, sym, req->len);
             for (uint32_t v = 0; v < req->len; v++)
                 req->values[v] = intern_get(syms, api->values.items[v]);
+            if (req->len > 1)
+                qsort(req->values, req->len, sizeof(*req->values), by_sym);
         }
     }
     sel->len += len;
@@ -93,6 +109,8 @@ void selector_release(struct selector *sel, struct intern *syms)
 
 static bool listed(const struct requirement *req, sym value)
 {
+    if (req->len > SYMS_SCANNED)
+        return bsearch(&value, req->values, req->len, sizeof(*req->values), by_sym);
     for (uint32_t i = 0; i < req->len; i++)
         if (req->values[i] == value)
             return true;

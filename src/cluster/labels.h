@@ -23,9 +23,19 @@ struct label_set {
 void label_set_init(struct label_set *set, struct intern *syms, const struct str_map *labels);
 void label_set_release(struct label_set *set, struct intern *syms);
 
+/* A few symbols are searched one by one, many by halves: an object may have thousands of labels. */
+enum { SYMS_SCANNED = 16 };
+
+/* Where the key is, or `len`. */
+uint32_t label_set_place(const struct label_set *set, sym key);
+
 /* The value of the key, or SYM_NONE. */
 static inline sym label_set_get(const struct label_set *set, sym key)
 {
+    if (set->len > SYMS_SCANNED) {
+        uint32_t at = label_set_place(set, key);
+        return at < set->len ? set->items[at].value : SYM_NONE;
+    }
     for (uint32_t i = 0; i < set->len; i++)
         if (set->items[i].key == key)
             return set->items[i].value;
@@ -36,7 +46,7 @@ struct requirement {
     sym key;
     enum selector_op op;
     uint32_t len;
-    sym *values;   /* In, NotIn */
+    sym *values;   /* In, NotIn; sorted */
     int64_t bound; /* Gt, Lt */
 };
 

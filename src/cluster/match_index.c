@@ -37,9 +37,9 @@ void match_index_add_owner(struct match_index *index, struct label_owner *owner)
 
 static void note_moved(struct label_owner *moved, sym key, uint32_t slot)
 {
-    for (uint32_t i = 0; i < moved->labels.len; i++)
-        if (moved->labels.items[i].key == key)
-            moved->pair_slots[i] = slot;
+    uint32_t at = label_set_place(&moved->labels, key);
+    if (at < moved->labels.len)
+        moved->pair_slots[at] = slot;
 }
 
 void match_index_remove_owner(struct match_index *index, struct label_owner *owner)
@@ -70,14 +70,6 @@ static size_t candidates(const struct match_index *index, const struct requireme
         count += list ? list->len : 0;
     }
     return count;
-}
-
-static bool value_came_before(const struct requirement *req, uint32_t at)
-{
-    for (uint32_t i = 0; i < at; i++)
-        if (req->values[i] == req->values[at])
-            return true;
-    return false;
 }
 
 static void take_matching(const owner_vec *list, const struct selector *selector, const struct intern *syms,
@@ -112,7 +104,7 @@ const owner_vec *match_owners(struct match_index *index, const struct selector *
         take_matching(&index->all_owners, selector, syms, found);
     for (uint32_t i = 0; narrowest && i < narrowest->len; i++) {
         const owner_vec *list = idmap_get(&index->owners, pair_key(narrowest->key, narrowest->values[i]));
-        if (list && !value_came_before(narrowest, i))
+        if (list && (i == 0 || narrowest->values[i] != narrowest->values[i - 1]))
             take_matching(list, selector, syms, found);
     }
     return found;
@@ -126,6 +118,13 @@ static const struct requirement *anchor(const struct pod_term *term)
         if (term->selector.items[i].op == OP_IN)
             return &term->selector.items[i];
     return NULL;
+}
+
+/* A list has an owner once: its terms are added one after the other, so it is the last if it is there already. */
+static void add_once(term_vec *list, struct term_owner *owner)
+{
+    if (!list->len || list->items[list->len - 1] != owner)
+        *vec_push(list) = owner;
 }
 
 static void drop_one(term_vec *list, const struct term_owner *owner)
@@ -144,18 +143,18 @@ static void list_term(struct match_index *index, struct term_owner *owner, const
     const struct requirement *req = anchor(term);
     if (!req) {
         if (add)
-            *vec_push(&index->loose_terms) = owner;
-        else
-            drop_one(&index->loose_terms, owner);
+            add_once(&index->loose_terms, owner);
         return;
     }
     for (uint32_t i = 0; i < req->len; i++) {
         uint64_t key = pair_key(req->key, req->values[i]);
-        term_vec *list = list_make(&index->terms, key, sizeof(*list));
         if (add) {
-            *vec_push(list) = owner;
+            add_once(list_make(&index->terms, key, sizeof(term_vec)), owner);
             continue;
         }
+        term_vec *list = idmap_get(&index->terms, key);
+        if (!list)
+            continue; /* an earlier term of the owner was there, too */
         drop_one(list, owner);
         if (!list->len) {
             vec_release(list);
@@ -180,6 +179,7 @@ void match_index_add_terms(struct match_index *index, struct term_owner *owner)
 void match_index_remove_terms(struct match_index *index, struct term_owner *owner)
 {
     list_terms(index, owner, false);
+    drop_one(&index->loose_terms, owner);
 }
 
 static void take_new(const term_vec *list, uint32_t visit, term_vec *ret)

@@ -18,7 +18,7 @@ typedef VEC(struct term_owner *) term_vec;
 struct match_index {
     struct idmap owners; /* key << 32 | value to owner_vec */
     owner_vec all_owners;
-    struct idmap terms;   /* key << 32 | value to term_vec; an owner may be there several times */
+    struct idmap terms;   /* key << 32 | value to term_vec; an owner is there once */
     term_vec loose_terms; /* with a term that requires no label value */
     uint32_t visits;
     owner_vec found_owners; /* by the last search; kept so that a search allocates nothing */

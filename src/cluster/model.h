@@ -2,6 +2,7 @@
 #ifndef CLUSTER_MODEL_H
 #define CLUSTER_MODEL_H
 
+#include "api/pod_resources.h"
 #include "cluster/cluster.h"
 
 uint32_t resource_add(struct cluster *cluster, struct str name);
@@ -21,7 +22,22 @@ void images_remove(struct cluster *cluster, uint32_t row);
 void pods_release(struct cluster *cluster);
 /* The pod has a new class: if it occupies a row, it joins the owner of its labels there. */
 void pod_labels_moved(struct pod_info *pod, struct label_owner *from);
+/* ... and what it takes there counts by the numbers that its resources have now. */
+void pod_amounts_moved(struct cluster *cluster, const struct pod_info *pod, const struct pod_usage *from);
+/* What a pod takes counts on the row, or does not count any more. */
+void row_account(struct cluster *cluster, uint32_t row, const struct pod_usage *used, int sign);
 /* A node appears or goes: claims count as used only by pods on live nodes. */
 void pods_count_claims(struct cluster *cluster, uint32_t row, int sign);
+
+/* ---- usage.c ---- */
+struct amount *amounts_compile(struct cluster *cluster, struct arena *arena, const struct resource_list *list,
+                               uint32_t *ret_len, struct absent_list *ret_absent);
+void absent_release(struct cluster *cluster, const struct absent_list *list);
+void usage_compile(struct cluster *cluster, const struct pod *pod, struct pod_requests_options opts,
+                   struct arena *arena, struct pod_usage *ret);
+/* NULL: the claims take nothing of the node, or such claims do not count. */
+struct node_claims *node_claims_new(struct cluster *cluster, const struct pod *pod,
+                                    const struct node_claim_list *list);
+void node_claims_free(struct cluster *cluster, struct node_claims *claims);
 
 #endif

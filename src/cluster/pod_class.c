@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "api/pod_resources.h"
 #include "cluster/model.h"
 #include "cluster/pod_key.h"
+#include "config/requests.h"
 
 /* ---- namespace and labels ---- */
 static uint32_t number_take(struct number_pool *pool, uint32_t *ret_epoch)
@@ -56,24 +56,6 @@ static void owner_unref(struct cluster *cluster, struct label_owner *owner)
     label_set_release(&owner->labels, &cluster->syms);
     free((char *)owner->key.ptr);
     free(owner);
-}
-
-/* ---- amounts ---- */
-static struct amount *compile_amounts(struct cluster *cluster, struct arena *arena,
-                                      const struct resource_list *list, uint32_t *ret_len)
-{
-    struct amount *amounts = arena_array(arena, struct amount, list->len);
-    uint32_t len = 0;
-    for (uint32_t i = 0; i < list->len; i++) {
-        uint32_t number;
-        if (!cluster_resource(cluster, list->items[i].name, &number) || number == RES_PODS)
-            continue;
-        struct quantity amount = list->items[i].amount;
-        int64_t value = number == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
-        amounts[len++] = (struct amount){ number, value };
-    }
-    *ret_len = len;
-    return amounts;
 }
 
 /* ---- affinity terms ---- */
@@ -206,13 +188,14 @@ bool pod_term_takes_namespace(const struct cluster *cluster, const struct pod_te
         namespace_ok = term->namespaces[i] == owner->namespace;
     if (!namespace_ok && !term->namespace_selector.never) {
         static const struct label_set no_labels;
-        /* For the incoming pod's terms the reference lists the namespaces that match, and then still asks the
-         * selector about a pod whose namespace labels it does not know: negative selectors match them all. */
-        namespace_ok = incoming ? (cluster_get(&cluster->namespaces, (struct str){ 0 },
-                                               intern_text(&cluster->syms, owner->namespace)) &&
-                                   namespace_selected(cluster, term, owner->namespace)) ||
-                                      selector_matches(&term->namespace_selector, &no_labels, &cluster->syms)
-                                : namespace_selected(cluster, term, owner->namespace);
+        /* For the incoming pod's terms the reference lists the namespaces that match. Some releases then still ask
+         * the selector about a pod whose namespace labels they do not know: negative selectors match them all. */
+        bool asks_again = incoming && !cluster->features.release->selected_namespaces_are_a_list;
+        bool is_there = !incoming || cluster_get(&cluster->namespaces, (struct str){ 0 },
+                                                 intern_text(&cluster->syms, owner->namespace));
+        namespace_ok =
+            (is_there && namespace_selected(cluster, term, owner->namespace)) ||
+            (asks_again && selector_matches(&term->namespace_selector, &no_labels, &cluster->syms));
     }
     return namespace_ok;
 }
@@ -225,16 +208,66 @@ bool pod_term_matches(const struct cluster *cluster, const struct pod_term *term
 }
 
 /* ---- ports ---- */
+int host_port_cmp(const struct host_port *a, const struct host_port *b)
+{
+    if (a->port != b->port)
+        return a->port < b->port ? -1 : 1;
+    if (a->protocol != b->protocol)
+        return a->protocol < b->protocol ? -1 : 1;
+    return (a->ip > b->ip) - (a->ip < b->ip);
+}
+
+static int by_port(const void *a, const void *b)
+{
+    return host_port_cmp(a, b);
+}
+
+void host_ports_sort(struct host_port *ports, uint32_t len)
+{
+    if (len > 1)
+        qsort(ports, len, sizeof(*ports), by_port);
+}
+
+/* Where the first port begins that is not before this one. */
+static size_t first_from(struct port_span ports, const struct host_port *from)
+{
+    size_t low = 0, high = ports.len;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (host_port_cmp(&ports.items[middle], from) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool host_port_is_taken(struct port_span used, const struct host_port *want, sym any_ip)
+{
+    /* The least address, so that the first port from here has any address; then the addresses that matter. */
+    const sym ips[] = { 0, want->ip, any_ip };
+    bool any = want->ip == any_ip;
+    for (size_t i = any ? 0 : 1; i < (any ? 1 : ARRAY_SIZE(ips)); i++) {
+        struct host_port from = { ips[i], want->protocol, want->port };
+        size_t at = first_from(used, &from);
+        if (at < used.len && used.items[at].port == want->port && used.items[at].protocol == want->protocol &&
+            (any || used.items[at].ip == ips[i]))
+            return true;
+    }
+    return false;
+}
+
 static void compile_ports(struct cluster *cluster, struct pod_class *cls, const struct pod *pod)
 {
     const struct container_port **ports;
     uint32_t len = pod_host_ports(pod, &cls->arena, &ports);
     cls->ports = arena_array(&cls->arena, struct host_port, len);
-    cls->ports_len = len;
     for (uint32_t i = 0; i < len; i++)
         cls->ports[i] = (struct host_port){ intern_get(&cluster->syms, host_port_ip(ports[i])),
                                             intern_get(&cluster->syms, host_port_protocol(ports[i])),
                                             ports[i]->host_port };
+    cls->ports_len = len;
+    host_ports_sort(cls->ports, len);
 }
 
 /* ---- classes ---- */
@@ -242,15 +275,12 @@ static void compile(struct cluster *cluster, struct pod_class *cls)
 {
     const struct pod *pod = cls->sample->api;
     struct arena *arena = &cls->arena;
-    struct pod_node_usage usage;
     struct resource_list fit;
     cls->labels = owner_get(cluster, pod);
-    pod_fit_requests(pod, arena, &fit);
-    cls->fit = compile_amounts(cluster, arena, &fit, &cls->fit_len);
-    pod_node_requests(pod, arena, &usage);
-    cls->used = compile_amounts(cluster, arena, &usage.requests, &cls->used_len);
-    cls->nonzero_cpu_milli = usage.nonzero_cpu_milli;
-    cls->nonzero_memory = usage.nonzero_memory;
+    struct pod_requests_options opts = requests_options(&cluster->features);
+    pod_fit_requests(pod, opts, arena, &fit);
+    cls->fit = amounts_compile(cluster, arena, &fit, &cls->fit_len, &cls->fit_absent);
+    usage_compile(cluster, pod, opts, arena, &cls->used);
     compile_ports(cluster, cls, pod);
     const struct affinity *affinity = pod->spec.affinity;
     if (affinity && (affinity->pod || affinity->pod_anti)) {
@@ -355,6 +385,8 @@ void pod_class_unref(struct cluster *cluster, struct pod_class *cls)
     if (cls->index)
         cluster->index_free(cls->index);
     terms_unref(cluster, cls->terms);
+    absent_release(cluster, &cls->fit_absent);
+    absent_release(cluster, &cls->used.absent);
     for (uint32_t i = 0; i < cls->ports_len; i++) {
         intern_unref(&cluster->syms, cls->ports[i].ip);
         intern_unref(&cluster->syms, cls->ports[i].protocol);
@@ -378,8 +410,14 @@ void pod_classes_renew(struct cluster *cluster)
     map_for(&cluster->pods, slot) {
         struct pod_info *pod = slot->value;
         struct pod_class *old = pod->class;
+        struct node_claims *claims = pod->node_claims;
+        struct pod_usage used = *pod_used(pod);
         pod->class = pod_class_get(cluster, pod);
+        if (claims)
+            pod->node_claims = node_claims_new(cluster, pod->api, &claims->list);
         pod_labels_moved(pod, old->labels);
+        pod_amounts_moved(cluster, pod, &used);
+        node_claims_free(cluster, claims);
         pod_class_unref(cluster, old);
     }
 }

@@ -37,25 +37,48 @@ struct amount {
     int64_t value;
 };
 
+/* A name that pods ask for and no node has: shared by the classes that ask for it. */
+struct absent_resource {
+    struct str name;
+    uint32_t refs;
+    uint32_t column; /* its number + 1, if it got one since the classes were compiled */
+};
+
+struct absent_amount {
+    struct absent_resource *resource;
+    int64_t value; /* more than 0 */
+};
+
+struct absent_list {
+    struct absent_amount *items; /* sorted by name */
+    uint32_t len;
+};
+
+/* What a pod takes on its node. */
+struct pod_usage {
+    struct amount *items;
+    uint32_t len;
+    struct absent_list absent;                 /* of resources without a column */
+    int64_t nonzero_cpu_milli, nonzero_memory; /* with defaults for missing requests */
+};
+
 struct host_port {
     sym ip, protocol;
     int32_t port;
 };
 
+/* In the order of host_port_cmp(), as are all lists of ports. */
 struct port_span {
     const struct host_port *items;
     size_t len;
 };
 
+typedef VEC(struct host_port) port_vec;
+
+int host_port_cmp(const struct host_port *a, const struct host_port *b);
+void host_ports_sort(struct host_port *ports, uint32_t len);
 /* Does the port conflict with one of those in use? `any_ip` is the symbol of 0.0.0.0. */
-static inline bool host_port_is_taken(struct port_span used, const struct host_port *want, sym any_ip)
-{
-    for (size_t i = 0; i < used.len; i++)
-        if (used.items[i].port == want->port && used.items[i].protocol == want->protocol &&
-            (used.items[i].ip == want->ip || used.items[i].ip == any_ip || want->ip == any_ip))
-            return true;
-    return false;
-}
+bool host_port_is_taken(struct port_span used, const struct host_port *want, sym any_ip);
 
 /* With the API's defaults. */
 static inline struct str host_port_ip(const struct container_port *port)
@@ -104,9 +127,8 @@ struct pod_class {
 
     struct amount *fit; /* what the filter asks for, without pods */
     uint32_t fit_len;
-    struct amount *used; /* what the pod takes on its node */
-    uint32_t used_len;
-    int64_t nonzero_cpu_milli, nonzero_memory; /* with defaults for missing requests */
+    struct absent_list fit_absent; /* the same of resources without a column */
+    struct pod_usage used;         /* apart from what claims take; see pod_used() */
 
     struct host_port *ports;
     uint32_t ports_len;

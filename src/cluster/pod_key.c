@@ -85,9 +85,22 @@ static void put_conditions(struct strbuf *out, const struct pod *pod)
     strbuf_putc(out, 0);
 }
 
+/* Lists that are empty are part of the key like those that are absent, and mean something else here. */
+static void put_lists_given(struct strbuf *out, const struct resource_list *allocated,
+                            const struct resource_requirements *resources)
+{
+    strbuf_putc(out, (char)((allocated->items != NULL) | (resources && resources->requests.items) << 1 |
+                            (resources && resources->limits.items) << 2));
+}
+
 /* The name of a container ties it to its status. */
 static void put_container_names(struct strbuf *out, const struct pod *pod)
 {
+    put_lists_given(out, &pod->status.allocated_resources, pod->status.resources);
+    list_for(&pod->status.container_statuses, status)
+        put_lists_given(out, &status->allocated_resources, status->resources);
+    list_for(&pod->status.init_container_statuses, status)
+        put_lists_given(out, &status->allocated_resources, status->resources);
     if (!pod->status.container_statuses.len && !pod->status.init_container_statuses.len)
         return;
     list_for(&pod->spec.containers, container)

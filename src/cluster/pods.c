@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/names.h"
+#include "api/pod_resources.h"
 #include "cluster/model.h"
 
 struct pvc_use {
@@ -23,10 +24,20 @@ struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str name
     return strmap_get(&cluster->pods, object_key(&key, namespace, name));
 }
 
+/* A version of a pod belongs to its class until the version is freed: also one that is not in the model any more has
+ * the amounts of its pod. A class keeps its sample, which does not keep the class: else neither would ever be freed. */
 void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
 {
-    if (!pod || --pod->refs)
+    if (!pod)
         return;
+    struct pod_class *class = pod->class;
+    uint32_t refs = --pod->refs;
+    bool is_sample = class && class->sample == pod;
+    if (class && refs == (is_sample ? 1 : 0))
+        pod_class_unref(cluster, class); /* the last one frees the sample */
+    if (refs)
+        return;
+    node_claims_free(cluster, pod->node_claims);
     if (cluster->pod_free)
         cluster->pod_free(cluster->pod_free_context, pod->api);
     free(pod);
@@ -47,9 +58,14 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
         .nominated_row = ROW_NONE,
         .priority = api->spec.priority.value,
         .terminating = api->meta.deletion_time.set,
+        .resize_deferred = cluster->features.enabled[FEATURE_InPlacePodVerticalScalingSchedulerPreemption] &&
+                           pod_resize_waits(api, STR("Deferred")),
     };
     pod->class = pod_class_get(cluster, pod);
+    pod->node_claims = node_claims_new(cluster, api, &api->status.node_claims);
     struct pod_info *old = strmap_get(&cluster->pods, record->key);
+    if (old && str_eq(old->api->meta.uid, api->meta.uid))
+        pod->eviction = old->eviction;
     if (old)
         cluster_remove_pod(cluster, old);
     strmap_put(&cluster->pods, record->key, pod);
@@ -67,10 +83,6 @@ void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod)
     struct str key = container_of(pod, struct pod_record, info)->key;
     if (strmap_get(&cluster->pods, key) == pod)
         strmap_remove(&cluster->pods, key);
-    struct pod_class *cls = pod->class;
-    if (cls->sample != pod) /* which stands for its class as long as there is one */
-        pod->class = NULL;
-    pod_class_unref(cluster, cls);
     pod_info_unref(cluster, pod);
 }
 
@@ -125,24 +137,56 @@ uint32_t cluster_claim_users(const struct cluster *cluster, struct str namespace
 }
 
 /* ---- ports ---- */
-static bool port_eq(const struct host_port *a, const struct host_port *b)
+/* Ports in use are a set, as in the reference: two pods may claim the same, and the first to leave frees it. Both sides
+ * are sorted, so a set of many ports and a pod with many meet in one pass. */
+
+/* How many of the pod's distinct ports are not in the set. */
+static uint32_t ports_fresh(const port_vec *set, const struct host_port *ports, uint32_t len)
 {
-    return a->port == b->port && a->protocol == b->protocol && a->ip == b->ip;
+    uint32_t fresh = 0;
+    size_t at = 0;
+    for (uint32_t i = 0; i < len; i++) {
+        if (i && host_port_cmp(&ports[i - 1], &ports[i]) == 0)
+            continue;
+        while (at < set->len && host_port_cmp(&set->items[at], &ports[i]) < 0)
+            at++;
+        fresh += at == set->len || host_port_cmp(&set->items[at], &ports[i]) != 0;
+    }
+    return fresh;
 }
 
-/* Ports in use are a set, as in the reference: two pods may claim the same, and the first to leave frees it. */
-#define ports_update(vec, list, count, add) \
-    do { \
-        for (uint32_t p_ = 0; p_ < (count); p_++) { \
-            size_t at_ = 0; \
-            while (at_ < (vec)->len && !port_eq(&(vec)->items[at_], &(list)[p_])) \
-                at_++; \
-            if ((add) && at_ == (vec)->len) \
-                *vec_push(vec) = (list)[p_]; \
-            else if (!(add) && at_ < (vec)->len) \
-                vec_swap_remove(vec, at_); \
-        } \
-    } while (0)
+static void ports_add(port_vec *set, const struct host_port *ports, uint32_t len)
+{
+    uint32_t fresh = len ? ports_fresh(set, ports, len) : 0;
+    if (!fresh)
+        return;
+    vec_reserve(set, set->len + fresh);
+    size_t from = set->len, to = set->len + fresh;
+    set->len = to;
+    for (uint32_t i = len; i > 0 && to > from; i--) { /* from the back, in place */
+        const struct host_port *port = &ports[i - 1];
+        while (from > 0 && host_port_cmp(&set->items[from - 1], port) > 0)
+            set->items[--to] = set->items[--from];
+        bool there = (from > 0 && host_port_cmp(&set->items[from - 1], port) == 0) ||
+                     (to < set->len && host_port_cmp(&set->items[to], port) == 0);
+        if (!there)
+            set->items[--to] = *port;
+    }
+}
+
+static void ports_remove(port_vec *set, const struct host_port *ports, uint32_t len)
+{
+    size_t kept = 0;
+    uint32_t at = 0;
+    for (size_t i = 0; len && i < set->len; i++) {
+        while (at < len && host_port_cmp(&ports[at], &set->items[i]) < 0)
+            at++;
+        if (at == len || host_port_cmp(&ports[at], &set->items[i]) != 0)
+            set->items[kept++] = set->items[i];
+    }
+    if (len)
+        set->len = kept;
+}
 
 /* ---- placing ---- */
 static void vec_drop(pod_vec *vec, const struct pod_info *pod)
@@ -161,17 +205,17 @@ static int64_t wrap_sum(int64_t a, int64_t b, int sign)
     return (int64_t)(sign > 0 ? (uint64_t)a + (uint64_t)b : (uint64_t)a - (uint64_t)b);
 }
 
-static void row_account(struct cluster *cluster, uint32_t row, const struct pod_class *cls, int sign)
+void row_account(struct cluster *cluster, uint32_t row, const struct pod_usage *used, int sign)
 {
     struct columns *col = &cluster->col;
-    for (uint32_t i = 0; i < cls->used_len; i++) {
-        uint32_t r = cls->used[i].resource;
-        col->used[r][row] = wrap_sum(col->used[r][row], cls->used[i].value, sign);
+    for (uint32_t i = 0; i < used->len; i++) {
+        uint32_t r = used->items[i].resource;
+        col->used[r][row] = wrap_sum(col->used[r][row], used->items[i].value, sign);
         col->bits[r] |= (uint64_t)col->used[r][row];
     }
     col->used[RES_PODS][row] += sign;
-    col->nonzero_cpu[row] = wrap_sum(col->nonzero_cpu[row], cls->nonzero_cpu_milli, sign);
-    col->nonzero_memory[row] = wrap_sum(col->nonzero_memory[row], cls->nonzero_memory, sign);
+    col->nonzero_cpu[row] = wrap_sum(col->nonzero_cpu[row], used->nonzero_cpu_milli, sign);
+    col->nonzero_memory[row] = wrap_sum(col->nonzero_memory[row], used->nonzero_memory, sign);
     col->bits[RES_CPU] |= (uint64_t)col->nonzero_cpu[row];
     col->bits[RES_MEMORY] |= (uint64_t)col->nonzero_memory[row];
 }
@@ -195,6 +239,14 @@ void pod_labels_moved(struct pod_info *pod, struct label_owner *from)
         return;
     placed_drop(from, pod, label_slot);
     placed_add(pod->class->labels, pod, label_slot);
+}
+
+void pod_amounts_moved(struct cluster *cluster, const struct pod_info *pod, const struct pod_usage *from)
+{
+    if (pod->row == ROW_NONE || !cluster->resources_moved)
+        return;
+    row_account(cluster, pod->row, from, -1);
+    row_account(cluster, pod->row, pod_used(pod), +1);
 }
 
 static void count_placed(struct cluster *cluster, const struct pod_info *pod, int sign)
@@ -224,8 +276,8 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row)
         *vec_push(&node->with_anti) = pod;
         cluster->pods_with_anti += node->api != NULL;
     }
-    ports_update(&node->ports, cls->ports, cls->ports_len, true);
-    row_account(cluster, row, cls, +1);
+    ports_add(&node->ports, cls->ports, cls->ports_len);
+    row_account(cluster, row, pod_used(pod), +1);
     if (cls->has_claims && node->api)
         count_claims(cluster, pod->api, +1);
     row_changed(cluster, row);
@@ -257,8 +309,8 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
         vec_drop(&node->with_anti, pod);
         cluster->pods_with_anti -= node->api != NULL;
     }
-    ports_update(&node->ports, cls->ports, cls->ports_len, false);
-    row_account(cluster, row, cls, -1);
+    ports_remove(&node->ports, cls->ports, cls->ports_len);
+    row_account(cluster, row, pod_used(pod), -1);
     if (cls->has_claims && node->api)
         count_claims(cluster, pod->api, -1);
     pod->row = ROW_NONE;
@@ -270,6 +322,7 @@ void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t ro
 {
     *vec_push(&cluster->nodes.items[row].nominated) = pod;
     cluster->nominations++;
+    cluster->nodes.items[row].nominated_seq = ++cluster->other_changes;
     cluster_denominate(cluster, pod); /* now: its old nomination may be all that held the row */
     pod->nominated_row = row;
 }
@@ -282,7 +335,40 @@ void cluster_denominate(struct cluster *cluster, struct pod_info *pod)
     vec_drop(&cluster->nodes.items[row].nominated, pod);
     pod->nominated_row = ROW_NONE;
     cluster->nominations--;
+    cluster->nodes.items[row].nominated_seq = ++cluster->other_changes;
     row_release_if_empty(cluster, row);
+}
+
+static int by_resource_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct absent_use *)a)->name, ((const struct absent_use *)b)->name);
+}
+
+struct absent_uses cluster_absent_used(const struct cluster *cluster, uint32_t row, struct arena *arena)
+{
+    const struct node_entry *node = &cluster->nodes.items[row];
+    struct absent_uses uses = { 0 };
+    size_t all = 0, len = 0;
+    vec_for(&node->pods, pod)
+        all += pod_used(*pod)->absent.len;
+    if (!all)
+        return uses;
+    uses.items = arena_array(arena, struct absent_use, all);
+    vec_for(&node->pods, pod)
+        for (uint32_t i = 0; i < pod_used(*pod)->absent.len; i++) {
+            const struct absent_amount *amount = &pod_used(*pod)->absent.items[i];
+            uses.items[len++] =
+                (struct absent_use){ arena_str(arena, amount->resource->name), amount->value };
+        }
+    qsort(uses.items, len, sizeof(*uses.items), by_resource_name);
+    for (size_t i = 0; i < len; i++) {
+        struct absent_use *last = uses.len ? &uses.items[uses.len - 1] : NULL;
+        if (last && str_eq(last->name, uses.items[i].name))
+            last->value = wrap_sum(last->value, uses.items[i].value, +1);
+        else
+            uses.items[uses.len++] = uses.items[i];
+    }
+    return uses;
 }
 
 /* ---- what if ---- */
@@ -293,6 +379,7 @@ void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, u
     const struct node_entry *node = &cluster->nodes.items[row];
     *overlay = (struct node_overlay){ .nonzero_cpu = col->nonzero_cpu[row],
                                       .nonzero_memory = col->nonzero_memory[row] };
+    overlay->resources = col->resources;
     overlay->used = arena_array(arena, int64_t, col->resources);
     for (uint32_t r = 0; r < col->resources; r++)
         overlay->used[r] = col->used[r][row];
@@ -306,29 +393,29 @@ void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, u
     overlay->ports.len = node->ports.len;
 }
 
-static void overlay_account(struct node_overlay *overlay, const struct pod_class *cls, int sign)
+static void overlay_account(struct node_overlay *overlay, const struct pod_usage *used, int sign)
 {
-    for (uint32_t i = 0; i < cls->used_len; i++) {
-        int64_t *used = &overlay->used[cls->used[i].resource];
-        *used = wrap_sum(*used, cls->used[i].value, sign);
+    for (uint32_t i = 0; i < used->len; i++) {
+        int64_t *sum = &overlay->used[used->items[i].resource];
+        *sum = wrap_sum(*sum, used->items[i].value, sign);
     }
     overlay->used[RES_PODS] += sign;
-    overlay->nonzero_cpu = wrap_sum(overlay->nonzero_cpu, cls->nonzero_cpu_milli, sign);
-    overlay->nonzero_memory = wrap_sum(overlay->nonzero_memory, cls->nonzero_memory, sign);
+    overlay->nonzero_cpu = wrap_sum(overlay->nonzero_cpu, used->nonzero_cpu_milli, sign);
+    overlay->nonzero_memory = wrap_sum(overlay->nonzero_memory, used->nonzero_memory, sign);
 }
 
 void overlay_add(struct node_overlay *overlay, const struct pod_info *pod)
 {
     *vec_push(&overlay->pods) = (struct pod_info *)pod;
-    overlay_account(overlay, pod->class, +1);
-    ports_update(&overlay->ports, pod->class->ports, pod->class->ports_len, true);
+    overlay_account(overlay, pod_used(pod), +1);
+    ports_add(&overlay->ports, pod->class->ports, pod->class->ports_len);
 }
 
 void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod)
 {
     vec_drop(&overlay->pods, pod);
-    overlay_account(overlay, pod->class, -1);
-    ports_update(&overlay->ports, pod->class->ports, pod->class->ports_len, false);
+    overlay_account(overlay, pod_used(pod), -1);
+    ports_remove(&overlay->ports, pod->class->ports, pod->class->ports_len);
 }
 
 void overlay_release(struct node_overlay *overlay)

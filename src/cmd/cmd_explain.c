@@ -10,9 +10,10 @@
 
 struct explain_settings {
     struct input_settings input;
-    const char *server;
+    struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    bool as_if_pending, insecure, no_extenders;
+    const char *now;
+    bool as_if_pending, no_extenders;
 };
 
 static const struct option_row rows[] = {
@@ -20,14 +21,16 @@ static const struct option_row rows[] = {
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask where it would go now." },
+    { 0, "now", "TIME", OPTION_TEXT, offsetof(struct explain_settings, now),
+      "Decide as at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in "
+      "time is not available. Default: now." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to bind." },
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, server),
+    { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
-    { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct explain_settings, insecure),
-      "With --server: do not check the scheduler's certificate, such as the one that it makes for itself." },
+    RUNNING_TLS_OPTIONS(struct explain_settings, running, "With --server: "),
     { 0 },
 };
 
@@ -124,11 +127,16 @@ static int explain(struct input *input, const struct explain_settings *settings,
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
     struct pod_info *info = add_pending(input, pod);
+    int64_t now_ns = 0;
+    if (decision_time(settings->now, &now_ns, err) < 0)
+        return fail(EXIT_INPUT, err);
     if (deciders_init(&deciders, input, pod, err) < 0)
         return fail(EXIT_INPUT, err);
     explain_pod(&explanation, &deciders.profile, &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
                                            .extenders = deciders.extenders,
+                                           .now_ns = now_ns,
+                                           .as_if_pending = settings->as_if_pending,
                                            .calls_extenders = !settings->no_extenders });
     if (settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &out);
@@ -150,7 +158,9 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     if (!pod)
         return fail(EXIT_INPUT, &err);
     expansion_warn(&input.expansion);
-    if (!str_empty(pod->spec.node_name) && !settings->as_if_pending) {
+    const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
+    if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
+        !(running && running->resize_deferred)) {
         error_set(&err, -EEXIST,
                   "pod " META_FMT " runs on " STR_FMT "; --as-if-pending asks where it would go now",
                   META_ARG(&pod->meta), STR_ARG(pod->spec.node_name));
@@ -180,25 +190,33 @@ static int explain_live(struct explain_settings *settings, const char *name)
     struct term term = term_stdout(&out);
     struct error err = { "" };
     make_path(settings, name, &term, &path);
-    const struct running running = { settings->server, settings->input.kubeconfig, settings->input.context,
-                                     settings->insecure };
-    if (running_get(&running, strbuf_slice(&path), &out, &err) < 0)
+    settings->running.kubeconfig = settings->input.kubeconfig;
+    settings->running.context = settings->input.context;
+    if (running_get(&settings->running, strbuf_slice(&path), &out, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     return finish(&term);
+}
+
+static int check_without_server(const struct running *running, struct error *err)
+{
+    const char *option = running->insecure            ? "--insecure-skip-tls-verify"
+                         : running->sends_credentials ? "--insecure-send-credentials"
+                         : running->authority         ? "--certificate-authority"
+                                                      : NULL;
+    return option ? error_set(err, -EINVAL, "%s goes with --server", option) : 0;
 }
 
 /* Options about objects and their evaluation do not go with --server, and the other way round. */
 static int check_server(const struct explain_settings *settings, struct error *err)
 {
-    if (!settings->server)
-        return settings->insecure ? error_set(err, -EINVAL, "--insecure-skip-tls-verify goes with --server")
-                                  : 0;
-    if (settings->input.files.len || settings->input.config || settings->as_if_pending ||
+    if (!settings->running.server)
+        return check_without_server(&settings->running, err);
+    if (settings->input.files.len || settings->input.config || settings->as_if_pending || settings->now ||
         settings->no_extenders || settings->input.plugins.files.len || settings->input.plugins.dirs.len)
-        return error_set(
-            err, -EINVAL,
-            "--server asks a scheduler that has its own objects, configuration and plugins: "
-            "-f, --config, --plugin, --plugin-dir, --as-if-pending and --no-extenders do not go with it");
+        return error_set(err, -EINVAL,
+                         "--server asks a scheduler that has its own objects, configuration and plugins: "
+                         "-f, --config, --plugin, --plugin-dir, --as-if-pending, --now and --no-extenders do "
+                         "not go with it");
     return 0;
 }
 
@@ -209,15 +227,16 @@ static int run(void *given, const struct texts *words)
     struct explain_settings *settings = given;
     struct error err = { "" };
     const char *pod = words->len ? words->items[0] : NULL;
-    if (settings->server && !pod && !strstr(settings->server, "://")) { /* `--server shop/cart-0` */
-        pod = settings->server;
-        settings->server = RUNNING_SERVER;
+    if (settings->running.server && !pod &&
+        !strstr(settings->running.server, "://")) { /* `--server shop/cart-0` */
+        pod = settings->running.server;
+        settings->running.server = RUNNING_SERVER;
     }
     if (!pod)
         return usage_error(&command_explain, "explain %s; it got 0", command_explain.wants);
     if (check_server(settings, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    return (settings->server ? explain_live : explain_objects)(settings, pod);
+    return (settings->running.server ? explain_live : explain_objects)(settings, pod);
 }
 
 const struct command command_explain = {

@@ -25,8 +25,7 @@ static const struct option_row rows[] = {
       "Who asks; without it, $KUBECONFIG or ~/.kube/config." },
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct queue_settings, running.context),
       "Another context than the current one of the kubeconfig." },
-    { 0, "insecure-skip-tls-verify", NULL, OPTION_FLAG, offsetof(struct queue_settings, running.insecure),
-      "Do not check the scheduler's certificate, such as the one that it makes for itself." },
+    RUNNING_TLS_OPTIONS(struct queue_settings, running, ""),
     { 'n', "namespace", "NAME", OPTION_TEXT, offsetof(struct queue_settings, namespace),
       "Only pods of this namespace." },
     { 0, "queue", "NAME", OPTION_TEXT, offsetof(struct queue_settings, queue),
@@ -84,13 +83,6 @@ static int get_page(const struct queue_settings *settings, const char *page, con
 
 /* ---- showing ---- */
 
-static struct str text_of(yyjson_val *object, const char *key)
-{
-    yyjson_val *val = yyjson_obj_get(object, key);
-    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) }
-                              : (struct str){ 0 };
-}
-
 static double number_of(yyjson_val *object, const char *key)
 {
     return yyjson_get_num(yyjson_obj_get(object, key));
@@ -98,14 +90,14 @@ static double number_of(yyjson_val *object, const char *key)
 
 static struct str name_of(yyjson_val *pod, struct arena *arena)
 {
-    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(text_of(pod, "namespace")),
-                        STR_ARG(text_of(pod, "name")));
+    return arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(doc_member_text(pod, "namespace")),
+                        STR_ARG(doc_member_text(pod, "name")));
 }
 
 /* Where the pod is, its name, and since when. */
 static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
 {
-    grid_str(grid, PAINT_NONE, text_of(pod, place));
+    grid_str(grid, PAINT_NONE, doc_member_text(pod, place));
     grid_str(grid, PAINT_NONE, name_of(pod, &grid->arena));
     grid_cell(grid, PAINT_NONE, "%s", aged((int64_t)number_of(pod, "seconds")));
 }
@@ -114,7 +106,7 @@ static void begin_row(struct grid *grid, yyjson_val *pod, const char *place)
 static void reason_cell(struct grid *grid, yyjson_val *pod)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    struct str gate = text_of(pod, "gate");
+    struct str gate = doc_member_text(pod, "gate");
     size_t i, len;
     yyjson_val *plugin;
     if (gate.len)
@@ -134,7 +126,7 @@ static void add_pod(struct grid *grid, yyjson_val *pod)
     grid_cell(grid, PAINT_NONE, "%.0f", number_of(pod, "priority"));
     reason_cell(grid, pod);
     if (grid->columns > QUEUE_COLUMNS)
-        grid_str(grid, PAINT_NONE, text_of(pod, "message"));
+        grid_str(grid, PAINT_NONE, doc_member_text(pod, "message"));
 }
 
 /* "stage; Plugin (29s left), Other (4s left)". */
@@ -144,7 +136,7 @@ static void wait_cell(struct grid *grid, yyjson_val *pod)
     size_t i, len;
     yyjson_val *wait;
     yyjson_arr_foreach(doc_items(yyjson_obj_get(pod, "waitsFor")), i, len, wait) {
-        strbuf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(text_of(wait, "plugin")));
+        strbuf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(doc_member_text(wait, "plugin")));
         if (yyjson_obj_get(wait, "secondsLeft"))
             strbuf_printf(&text, " (%.0fs left)", number_of(wait, "secondsLeft"));
     }
@@ -154,7 +146,7 @@ static void wait_cell(struct grid *grid, yyjson_val *pod)
 static void add_waiting(struct grid *grid, yyjson_val *pod)
 {
     begin_row(grid, pod, "stage");
-    grid_str(grid, PAINT_NONE, text_of(pod, "node"));
+    grid_str(grid, PAINT_NONE, doc_member_text(pod, "node"));
     wait_cell(grid, pod);
 }
 
@@ -184,7 +176,7 @@ static void say_counts(struct strbuf *out, const struct shown *shown)
                 strbuf_printf(out, "%s%s %s", listed++ ? ", " : "", grouped((int64_t)number),
                               yyjson_get_str(key));
         }
-    strbuf_puts(out, listed ? "\n" : "Nobody waits.\n");
+    strbuf_puts(out, listed ? "\n" : "No pod waits.\n");
 }
 
 /* A page as a table. */
@@ -213,7 +205,7 @@ static size_t show_page(const struct page_table *table, yyjson_doc *doc, yyjson_
     grid_columns(&grid, table->columns);
     grid_columns(&grid, wide ? table->more_columns : "");
     yyjson_arr_foreach(doc_items(yyjson_obj_get(root, "pods")), i, len, pod) {
-        if (str_is(text_of(pod, "queue"), IN_FLIGHT) && strmap_get(&names, name_of(pod, &arena)))
+        if (str_is(doc_member_text(pod, "queue"), IN_FLIGHT) && strmap_get(&names, name_of(pod, &arena)))
             continue;
         table->add(&grid, pod);
         shown++;
@@ -238,10 +230,10 @@ static void show_wakes(yyjson_val *wakes, struct term *term)
     size_t i, len;
     yyjson_arr_foreach(doc_items(wakes), i, len, wake) {
         yyjson_val *next = i + 1 < len ? unsafe_yyjson_get_next(wake) : NULL;
-        strbuf_printf(&line, "%s" STR_FMT, line.len ? ", " : "", STR_ARG(text_of(wake, "event")));
-        if (next && str_eq(text_of(next, "plugin"), text_of(wake, "plugin")))
+        strbuf_printf(&line, "%s" STR_FMT, line.len ? ", " : "", STR_ARG(doc_member_text(wake, "event")));
+        if (next && str_eq(doc_member_text(next, "plugin"), doc_member_text(wake, "plugin")))
             continue;
-        strbuf_printf(&line, " (" STR_FMT ")", STR_ARG(text_of(wake, "plugin")));
+        strbuf_printf(&line, " (" STR_FMT ")", STR_ARG(doc_member_text(wake, "plugin")));
         term_wrap(term, 2, strbuf_slice(&line));
         strbuf_clear(&line);
     }
@@ -250,9 +242,9 @@ static void show_wakes(yyjson_val *wakes, struct term *term)
 static void show_words(yyjson_val *pod, struct term *term)
 {
     yyjson_val *wakes = yyjson_obj_get(pod, "wakes");
-    if (text_of(pod, "message").len) {
+    if (doc_member_text(pod, "message").len) {
         strbuf_puts(term->out, "\nThe last attempt said:\n");
-        term_wrap(term, 2, text_of(pod, "message"));
+        term_wrap(term, 2, doc_member_text(pod, "message"));
     }
     if (yyjson_arr_size(wakes)) {
         strbuf_puts(term->out, "\nWhat may wake it:\n");
@@ -341,7 +333,7 @@ const struct command command_queue = {
         "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the "
         "last attempt, and the events that would wake it; POD alone means default/POD, or that of -n. "
         "The asker needs the right to get " VIEW_QUEUE_PATH " and " VIEW_WAITING_PATH ".",
-    .examples = "  berth queue --insecure-skip-tls-verify\n"
+    .examples = "  berth queue --certificate-authority /var/run/kubernetes/kube-scheduler.crt\n"
                 "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"
                 "  berth queue shop/cart-0\n",

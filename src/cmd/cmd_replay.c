@@ -17,7 +17,7 @@
 #include "whatif/simulate.h"
 
 struct replay_settings {
-    const char *config, *until, *from, *explain;
+    const char *config, *emulated, *until, *from, *explain;
     int output; /* enum output */
     int64_t top;
     bool decisions, list;
@@ -27,6 +27,9 @@ struct replay_settings {
 static const struct option_row rows[] = {
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct replay_settings, config),
       "Another KubeSchedulerConfiguration: what would it have decided instead?" },
+    { 0, "emulated-version", "VERSION", OPTION_TEXT, offsetof(struct replay_settings, emulated),
+      "Another Kubernetes release, 1.36 or 1.37: what would its scheduler have decided instead? Without it, "
+      "the release that was recorded." },
     { 0, "until", "TIME", OPTION_TEXT, offsetof(struct replay_settings, until),
       "Stop there: a time such as 2026-11-15T10:30:00Z, or less of it, in UTC: \"2026-11-15 10:30\". Of "
       "several recordings, the one that went on then." },
@@ -152,9 +155,9 @@ static void warn(const struct replay *replay)
         fprintf(stderr, "berth: warning: %s\n", replay->recording.cut.text);
     if (replay->comparison && replay->reloads)
         fprintf(stderr,
-                "berth: warning: the configuration was changed %s while it was recorded; here the other one "
+                "berth: warning: the configuration was changed %s while it was recorded; here the %s one "
                 "stays\n",
-                replay->reloads == 1 ? "once" : "several times");
+                replay->reloads == 1 ? "once" : "several times", replay->options.config ? "other" : "first");
     if (replay->recording.others)
         fprintf(stderr,
                 "berth: note: there %s besides; --list shows them, --from and --until choose by time\n",
@@ -198,10 +201,19 @@ static void say_same(const struct replay *replay, struct term *term)
                   grouped((int64_t)difference->number - 1));
 }
 
+static void json_release(struct json_writer *json, const char *key, const struct release *release)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "1.%d", release->minor);
+    json_member_str(json, key, str_from(text));
+}
+
 static void json_origin(const struct replay *replay, struct json_writer *json)
 {
     json_member_str(json, "recording", replay->recording.name);
     json_member_str(json, "version", replay->version);
+    json_release(json, "recordedRelease", replay->recorded_release);
+    json_release(json, "release", replay->features.release);
     json_member_int(json, "entries", (int64_t)replay->recording.entries);
     json_time(json, "from", replay->first_ns);
     json_time(json, "to", MAX(replay->last_ns, replay->first_ns));
@@ -228,7 +240,22 @@ static void json_same(const struct replay *replay, struct json_writer *json)
     json_end_object(json);
 }
 
-/* ---- another configuration ---- */
+/* ---- another configuration or release ---- */
+
+static bool is_other_release(const struct replay *replay)
+{
+    return replay->features.release != replay->recorded_release;
+}
+
+/* "binpacking.yaml and Kubernetes 1.36 instead of 1.37". */
+static void add_other(const struct replay *replay, struct strbuf *out)
+{
+    if (replay->options.config)
+        strbuf_puts(out, replay->options.config);
+    if (is_other_release(replay))
+        strbuf_printf(out, "%sKubernetes 1.%d instead of 1.%d", replay->options.config ? " and " : "",
+                      replay->features.release->minor, replay->recorded_release->minor);
+}
 
 static bool differs(const struct compare_pod *pod)
 {
@@ -283,10 +310,11 @@ static void say_comparison(const struct replay *replay, struct term *term, size_
         strbuf_printf(term->out,
                       "%s that %s decided are left out: %s has no profile for their scheduler, " STR_FMT "\n",
                       counted(sum.left_out, "pod"), sum.left_out == 1 ? "was" : "were",
-                      replay->options.config,
+                      replay->options.config ? replay->options.config : "the recorded configuration",
                       STR_ARG(sum.scheduler.len ? sum.scheduler : STR("whose name is not known")));
-    strbuf_printf(term->out, "%s waited for a node. With %s:\n", counted(sum.pods, "pod"),
-                  replay->options.config);
+    strbuf_printf(term->out, "%s waited for a node. With ", counted(sum.pods, "pod"));
+    add_other(replay, term->out);
+    strbuf_puts(term->out, ":\n");
     strbuf_printf(&where, "%s go to the same node, %s to another one, ", grouped((int64_t)sum.same),
                   grouped((int64_t)sum.moved));
     strbuf_printf(&where, "%s that had a node wait, %s that waited have one, %s wait in both",
@@ -520,9 +548,10 @@ static int read_options(const struct replay_settings *settings, struct replay_op
         ret->on_decision = on_decision;
     if (!settings->explain)
         return 0;
-    if (settings->config)
+    if (settings->config || settings->emulated)
         return error_set(err, -EINVAL,
-                         "--explain is about what was decided; it does not go together with --config");
+                         "--explain is about what was decided; it does not go together with --%s",
+                         settings->config ? "config" : "emulated-version");
     struct pod_name pod = parse_pod_name(settings->explain);
     ret->explain_namespace = pod.namespace;
     ret->explain_name = pod.name;
@@ -537,10 +566,12 @@ static int replay(const struct replay_settings *settings, const char *path)
     struct report report = { .settings = settings, .begun = now_seconds() };
     struct replay_options options = { .path = path, .config = settings->config, .user = &report };
     struct error err = { "" };
-    if (read_options(settings, &options, &err) < 0 ||
+    if ((settings->emulated && read_emulated(settings->emulated, &options.release, &err) < 0) ||
+        read_options(settings, &options, &err) < 0 ||
         plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
     options.registry = plugins_registry();
+    options.open_plugins = plugins_open_strategies;
     if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
         options.on_progress = show_progress;
     report_begin(&report);
@@ -569,19 +600,22 @@ const struct command command_replay = {
     .usage = "[--decisions] [--from TIME] [--until TIME] [-o json] DIR\n"
              "       berth replay --explain NAMESPACE/POD [--from TIME] [--until TIME] DIR\n"
              "       berth replay --config FILE [--until TIME] [-o json] DIR\n"
+             "       berth replay --emulated-version VERSION [--until TIME] [-o json] DIR\n"
              "       berth replay --list [-o json] DIR",
     .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says "
                "whether all decisions are the same, to the byte, or which one is not. With --config it "
                "shows what another configuration would have decided instead: nodes and pods come and "
-               "go as they did, and pods go where the other configuration sends them. What the "
-               "scheduler evicted leaves with --config too, since its end was recorded. --explain shows "
+               "go as they did, and pods go where the other configuration sends them. "
+               "--emulated-version does the same with another release of Kubernetes. What the scheduler "
+               "evicted leaves here too, since its end was recorded. --explain shows "
                "why a pod went where it went, at the time. Of several recordings in DIR the newest is "
                "read, or the one that went on at the time that --from or --until names; a file of a "
                "recording instead of DIR names that one.",
     .examples = "  berth replay /var/lib/berth/record\n"
                 "  berth replay --until 2026-11-15T10:30:00Z --decisions record/\n"
                 "  berth replay --explain default/web-1 --from 2026-11-15T10:30:00Z record/\n"
-                "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n",
+                "  berth replay --config binpacking.yaml -o json record/ | jq .summary\n"
+                "  berth replay --emulated-version 1.36 record/\n",
     .options = { { rows, 0 }, { plugin_rows, offsetof(struct replay_settings, plugins) } },
     .settings_size = sizeof(struct replay_settings),
     .defaults = &(const struct replay_settings){ .top = 20 },

@@ -13,14 +13,17 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "cmd/common.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
+#include "input/config_folder.h"
 #include "net/file.h"
+#include "observe/sample_metrics.h"
 
 extern const struct command command_scheduler;
 
-enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 1000 };
+enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 1000, RELEASE_S_MAX = 5 };
 
 /* ---- callbacks ---- */
 static bool has_requests(const void *user)
@@ -87,12 +90,12 @@ static void on_started(void *user)
 }
 
 /* That the lead is lost is an event, which goes out first, unless the API server is away. Nothing else is written
- * meanwhile: the lease is no longer valid. */
+ * meanwhile, or waited for: only a process that is started again can follow the next leader, which may be in trouble
+ * soon. */
 static void end_after_events(struct loop_timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, lost_timer);
-    struct recorder_stats stats = recorder_stats(daemon->recorder);
-    if ((stats.waiting || stats.in_flight) && daemon->lost_looks++ < LOST_LOOKS_MAX) {
+    if (recorder_stats(daemon->recorder).own && daemon->lost_looks++ < LOST_LOOKS_MAX) {
         loop_timer_set(daemon->io, timer, monotonic_ns() + LOST_LOOK_MS * NS_PER_MS);
         return;
     }
@@ -100,11 +103,26 @@ static void end_after_events(struct loop_timer *timer)
     _exit(EXIT_TROUBLE);
 }
 
+/* A write without an answer must not arrive when another leads: what is not sent yet never is, and what is answered now
+ * is not believed. It is repeated when the lease is renewed. */
+static void on_expired(void *user)
+{
+    api_reset_connections(((struct daemon *)user)->api);
+}
+
 static void on_lost(void *user)
 {
     struct daemon *daemon = user;
     daemon->lost_timer.ring = end_after_events;
     loop_timer_set(daemon->io, &daemon->lost_timer, 0);
+}
+
+/* As after SIGTERM: what is on its way is finished, then the lease is free for the next leader. */
+static void on_term_end(void *user)
+{
+    struct daemon *daemon = user;
+    atomic_store(&daemon->is_ousted, true);
+    core_stop(daemon->core);
 }
 
 static void on_new_leader(void *user _unused_, struct str identity)
@@ -182,15 +200,25 @@ static void end_requests(void *context)
     ((struct daemon *)context)->is_over = true;
 }
 
+/* As in kube-scheduler, they mean nothing. By default each of them would end the process. */
+static void ignore_signals(void)
+{
+    static const int numbers[] = { SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGXCPU, SIGXFSZ };
+    for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+        signal(numbers[i], SIG_IGN);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        signal(number, SIG_IGN);
+}
+
 /* First of all: a request for a dump or another configuration that comes too early, or too late, must not end the
- * process. They stay blocked for good. As in kube-scheduler, SIGUSR1 means nothing. */
+ * process. They stay blocked for good. */
 static void block_requests(struct daemon *daemon)
 {
     sigemptyset(&daemon->signals);
     sigaddset(&daemon->signals, SIGUSR2);
     sigaddset(&daemon->signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &daemon->signals, NULL);
-    signal(SIGUSR1, SIG_IGN);
+    ignore_signals();
 }
 
 /* Before any thread starts: all of them leave signals to the loop. */
@@ -218,6 +246,13 @@ static void warn(const struct warnings *warnings)
         log_warning("Configuration", log_str("warning", *sentence));
 }
 
+/* Was a kubeconfig given where it does not count? */
+static bool ignores_kubeconfig(const struct daemon *daemon)
+{
+    return daemon->flags.given[FLAG_kubeconfig] && daemon->flags.config.len &&
+           !daemon->first->config.client_connection.kubeconfig.len;
+}
+
 /* The address of the API server, and the identity of this client. */
 static int load_access(struct daemon *daemon, struct error *err)
 {
@@ -227,6 +262,12 @@ static int load_access(struct daemon *daemon, struct error *err)
     int r = kubeconfig_load(&source, &daemon->arena, &daemon->access, &warnings, err);
     warn(&warnings);
     warnings_release(&warnings);
+    if (r < 0 && ignores_kubeconfig(daemon))
+        error_prefix(
+            err,
+            "--kubeconfig is ignored beside --config (set clientConnection.kubeconfig in %s, or let the "
+            "flag count with --legacy-flags)",
+            daemon->flags.config.ptr);
     return r;
 }
 
@@ -246,6 +287,8 @@ static int make_client(struct daemon *daemon, struct error *err)
                                           .access = &daemon->access,
                                           .qps = connection->qps,
                                           .burst = connection->burst,
+                                          .content_type = connection->content_type,
+                                          .accept = connection->accept_content_types,
                                           .may_write = may_write,
                                           .on_problem = on_problem,
                                           .on_sample = on_sample,
@@ -254,33 +297,60 @@ static int make_client(struct daemon *daemon, struct error *err)
                    &daemon->api, err);
 }
 
+static bool is_coordinated(const struct daemon *daemon)
+{
+    return daemon->features.enabled[FEATURE_CoordinatedLeaderElection];
+}
+
+/* kube-scheduler is a candidate for the lease with its own name, whatever lease it is told to use. */
+static void make_candidate(struct daemon *daemon)
+{
+    const struct release *release = daemon->features.release;
+    char emulated[16];
+    snprintf(emulated, sizeof(emulated), "1.%d.0", release->minor);
+    if (daemon->lease && is_coordinated(daemon))
+        daemon->candidate =
+            candidate_new(&(struct candidate_options){ .api = daemon->api,
+                                                       .namespace = STR("kube-system"),
+                                                       .identity = strbuf_slice(&daemon->identity),
+                                                       .lease_name = STR("kube-scheduler"),
+                                                       .binary_version = release->version,
+                                                       .emulation_version = emulated });
+}
+
 static int make_lease(struct daemon *daemon, struct error *err)
 {
     const struct leader_election_config *election = &daemon->first->config.leader_election;
     if (!election->leader_elect)
         return 0;
-    lease_identity(&daemon->identity);
-    return lease_new(&(struct lease_options){ .api = daemon->api,
-                                              .namespace = election->resource_namespace,
-                                              .name = election->resource_name,
-                                              .identity = strbuf_slice(&daemon->identity),
-                                              .lease_duration_ms = election->lease_duration_ns / 1000000,
-                                              .renew_deadline_ms = election->renew_deadline_ns / 1000000,
-                                              .retry_period_ms = election->retry_period_ns / 1000000,
-                                              .on_started = on_started,
-                                              .on_lost = on_lost,
-                                              .on_new_leader = on_new_leader,
-                                              .on_slow_path = on_slow_path,
-                                              .on_event = on_lease_event,
-                                              .user = daemon },
-                     &daemon->lease, err);
+    presence_begin(&daemon->identity);
+    int r = lease_new(&(struct lease_options){ .api = daemon->api,
+                                               .namespace = election->resource_namespace,
+                                               .name = election->resource_name,
+                                               .identity = strbuf_slice(&daemon->identity),
+                                               .lease_duration_ms = election->lease_duration_ns / 1000000,
+                                               .renew_deadline_ms = election->renew_deadline_ns / 1000000,
+                                               .retry_period_ms = election->retry_period_ns / 1000000,
+                                               .on_started = on_started,
+                                               .on_lost = on_lost,
+                                               .on_expired = on_expired,
+                                               .on_term_end = on_term_end,
+                                               .coordinated = is_coordinated(daemon),
+                                               .on_new_leader = on_new_leader,
+                                               .on_slow_path = on_slow_path,
+                                               .on_event = on_lease_event,
+                                               .user = daemon },
+                      &daemon->lease, err);
+    if (r == 0)
+        make_candidate(daemon);
+    return r;
 }
 
 static void on_decision(void *user, const struct decision *decision, int64_t took_ns)
 {
     struct daemon *daemon = user;
     observer_decision(daemon->observer, decision, took_ns);
-    attempts_decision(daemon->attempts, decision, clock_now_ns(CLOCK_REALTIME_COARSE), took_ns);
+    attempts_decision(daemon->attempts, decision, core_now(daemon->core), took_ns);
 }
 
 static void on_notice(void *user, const struct notice *notice)
@@ -290,12 +360,49 @@ static void on_notice(void *user, const struct notice *notice)
     attempts_notice(daemon->attempts, notice);
 }
 
+static size_t waiting_of(void *context, enum api_kind kind)
+{
+    return inbox_depth_of(context, kind);
+}
+
 static int64_t on_round(void *user, const struct engine *engine, int64_t now_ns)
 {
     struct daemon *daemon = user;
     int64_t publish_ns = observer_publish(daemon->observer, engine, now_ns);
+    if (publish_ns == INT64_MAX) /* it has published */
+        informers_publish(daemon->informers, waiting_of, daemon->inbox);
     int64_t views_ns = views_round(daemon->views, now_ns);
     return MIN(publish_ns, views_ns);
+}
+
+static void on_answering(void *user)
+{
+    struct daemon *daemon = user;
+    if (daemon->lease)
+        lease_retry(daemon->lease);
+}
+
+static void on_unreadable(void *user, const char *resource)
+{
+    struct metrics *metrics = ((struct daemon *)user)->metrics;
+    counter_add(metric_get(metrics, FAMILY_BERTH_UNREADABLE_OBJECTS_TOTAL,
+                           &(struct str){ resource, (uint32_t)strlen(resource) }),
+                1);
+}
+
+static void on_samples(void *user, enum api_kind kind, bool ok, int64_t oldest_ns)
+{
+    sample_metrics_count(((struct daemon *)user)->metrics, kind, ok, oldest_ns);
+}
+
+static void on_version(void *user, enum api_kind kind, struct str version)
+{
+    informers_version(((struct daemon *)user)->informers, kind, version);
+}
+
+static void on_applied(void *user, enum api_kind kind, int64_t ns)
+{
+    informers_applied(((struct daemon *)user)->informers, kind, ns);
 }
 
 static void on_restart(void *user, struct engine *engine)
@@ -332,34 +439,48 @@ static int make_core(struct daemon *daemon, struct error *err)
     daemon->inbox = inbox_new();
     if (make_journal(daemon, err) < 0)
         return -EINVAL;
+    const struct leader_election_config *election = &daemon->first->config.leader_election;
     daemon->recorder = recorder_new(
         &(struct recorder_options){ .api = daemon->api, .qps = connection->qps, .burst = connection->burst });
     daemon->writer =
-        (struct writer){ .api = daemon->api, .inbox = daemon->inbox, .recorder = daemon->recorder };
+        (struct writer){ .api = daemon->api,
+                         .inbox = daemon->inbox,
+                         .recorder = daemon->recorder,
+                         .dispatches = daemon->features.enabled[FEATURE_SchedulerAsyncAPICalls] };
     daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
     int r = config_generation_extend(daemon->first, &extenders, err);
     if (r < 0)
         return r;
     return core_new(
-        &(struct core_options){ .config = &daemon->first->config,
-                                .registry = plugins_registry(),
-                                .api = daemon->api,
-                                .inbox = daemon->inbox,
-                                .writer = &daemon->writer,
-                                .recorder = daemon->recorder,
-                                .extenders = http_extenders_table(daemon->first->extenders),
-                                .owner = daemon->first,
-                                .unschedulable_max_ns = daemon->flags.pod_max_in_unschedulable_pods_duration,
-                                .seed = random_seed(),
-                                .journal = daemon->journal,
-                                .elected = daemon->first->config.leader_election.leader_elect,
-                                .on_decision = on_decision,
-                                .on_notice = on_notice,
-                                .on_round = on_round,
-                                .on_retired = on_retired,
-                                .on_restart = on_restart,
-                                .user = daemon },
+        &(struct core_options){
+            .config = &daemon->first->config,
+            .registry = plugins_registry(),
+            .features = &daemon->features,
+            .api = daemon->api,
+            .inbox = daemon->inbox,
+            .writer = &daemon->writer,
+            .recorder = daemon->recorder,
+            .extenders = http_extenders_table(daemon->first->extenders),
+            .owner = daemon->first,
+            .unschedulable_max_ns = daemon->flags.pod_max_in_unschedulable_pods_duration,
+            .seed = random_seed(),
+            .journal = daemon->journal,
+            .elected = election->leader_elect,
+            .settle_ms = election->leader_elect ? election->lease_duration_ns / NS_PER_MS : 0,
+            .plain_lists = !daemon->features.enabled[FEATURE_WatchListClient],
+            .on_decision = on_decision,
+            .on_notice = on_notice,
+            .on_round = on_round,
+            .on_unreadable = on_unreadable,
+            .on_version = daemon->features.release->informers_have_metrics ? on_version : NULL,
+            .on_answering = on_answering,
+            .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
+            .on_samples = on_samples,
+            .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
+            .on_retired = on_retired,
+            .on_restart = on_restart,
+            .user = daemon },
         &daemon->core, err);
 }
 
@@ -404,11 +525,13 @@ static void daemon_release(struct daemon *daemon)
 {
     views_settle(daemon->views);
     serve_stop(daemon->serve, 0);
+    candidate_free(daemon->candidate);
     lease_free(daemon->lease);
     dump_free(daemon->dump);
     reload_stop(daemon->reload);
     core_free(daemon->core);
     observer_free(daemon->observer);
+    informers_free(daemon->informers);
     views_free(daemon->views);
     attempts_free(daemon->attempts);
     reload_free(daemon->reload);
@@ -428,19 +551,34 @@ static void daemon_release(struct daemon *daemon)
         metrics_free(daemon->metrics);
 }
 
-/* A write that was sent and not answered may still be done. Then the lease is not released: it expires by itself. */
+/* What is left to do is not worth waiting for: the lease has been given back, and nothing is written any more. */
+static void *end_late(void *code)
+{
+    nanosleep(&(struct timespec){ .tv_sec = RELEASE_S_MAX }, NULL);
+    log_warning("A file or a program does not answer, exiting without it");
+    _exit((int)(intptr_t)code);
+}
+
+/* Work in the pool that is under way, such as a look at the configuration file, is waited for; but a mount that hangs
+ * does not keep the process. */
+static void bound_release(int code)
+{
+    pthread_t thread;
+    if (thread_start(&thread, "end", end_late, (void *)(intptr_t)code) == 0)
+        pthread_detach(thread);
+}
+
+/* A write that was sent and not answered may still be done, by an extender too. Then the lease is not released: it
+ * expires by itself. Events may still be under way: they change nothing that a leader decides on. */
 static void give_up_lease(struct daemon *daemon)
 {
-    static const struct timespec step = { .tv_nsec = 5000000 };
+    size_t unsettled = core_unsettled(daemon->core);
     lease_renounce(daemon->lease);
-    for (int steps = 200; api_stats(daemon->api).in_flight; steps--) {
-        if (!steps) {
-            log_warning("The lease is not given back, because requests have no answer");
-            return;
-        }
-        nanosleep(&step, NULL);
-    }
-    lease_release(daemon->lease);
+    if (unsettled)
+        log_warning("The lease is not given back, because requests have no answer",
+                    log_int("count", (int64_t)unsettled));
+    else
+        lease_release(daemon->lease);
 }
 
 static int serve_until_told(struct daemon *daemon, struct error *err)
@@ -451,18 +589,45 @@ static int serve_until_told(struct daemon *daemon, struct error *err)
         return r;
     if (daemon->lease)
         lease_start(daemon->lease);
+    candidate_start(daemon->candidate);
     core_run(daemon->core);
     loop_run_wait(daemon->serving, end_requests, daemon);
+    candidate_withdraw(daemon->candidate);
     if (daemon->lease)
         give_up_lease(daemon);
     return 0;
 }
 
 /* ---- the command line ---- */
-static void page(struct strbuf *out)
+static void page_of(const struct scheduler_flags *flags, struct strbuf *out)
 {
     struct winsize size = { 0 };
-    flags_help(out, ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0);
+    flags_help(flags, out, ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0);
+}
+
+static void page(struct strbuf *out)
+{
+    page_of(&(const struct scheduler_flags){ 0 }, out);
+}
+
+static void describe(option_visit visit, void *user)
+{
+    const struct release *release = flags_emulated(&(const struct scheduler_flags){ 0 });
+    for (int group = 0; group < FLAG_GROUPS; group++)
+        for (int i = 0; i < FLAG_COUNT; i++) {
+            const struct flag_info *info = &flag_infos[i];
+            _cleanup_(strbuf_release) struct strbuf text = { 0 };
+            if ((int)info->group != group)
+                continue;
+            flag_describe((enum flag)i, release, &text);
+            const char *argument = flag_argument((enum flag)i);
+            visit(user, &(struct option_text){ .group = flag_group_names[group],
+                                               .letter = info->letter,
+                                               .name = info->name,
+                                               .argument = *argument ? argument : NULL,
+                                               .kind = *argument ? OPTION_TEXT : OPTION_FLAG,
+                                               .help = text.text });
+        }
 }
 
 /* Returns -1 to go on, else the exit code. */
@@ -473,7 +638,7 @@ static int read_flags(struct daemon *daemon, int argc, char **argv)
     if (flags_parse(&daemon->flags, argc, argv, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (daemon->flags.help) {
-        page(&out);
+        page_of(&daemon->flags, &out);
     } else {
         if (flags_check(&daemon->flags, &daemon->features, &daemon->warnings, &err) < 0)
             return fail(EXIT_INPUT, &err);
@@ -496,9 +661,24 @@ static int load_plugins(struct daemon *daemon, struct error *err)
     return r;
 }
 
+/* From here on, --config is the file itself. */
+static int find_config(struct daemon *daemon, struct error *err)
+{
+    struct scheduler_flags *flags = &daemon->flags;
+    const char *path;
+    if (str_empty(flags->config))
+        return 0;
+    int r = config_folder_resolve(flags->config.ptr, &flags->arena, &path, &daemon->warnings, err);
+    if (r == 0)
+        flags->config = str_from(path);
+    return r;
+}
+
 static int load_config(struct daemon *daemon, struct error *err)
 {
-    int r = load_plugins(daemon, err);
+    int r = find_config(daemon, err);
+    if (r == 0)
+        r = load_plugins(daemon, err);
     if (r < 0)
         return r;
     r = config_generation_load(&daemon->flags, &daemon->features, &daemon->first, err);
@@ -558,20 +738,27 @@ static int write_config(struct daemon *daemon)
 
 static int run_daemon(struct daemon *daemon)
 {
+    _cleanup_(strbuf_release) struct strbuf version = { 0 };
     struct error err;
     warn(&daemon->warnings);
     warn(&daemon->first->warnings);
     if (daemon->flags.write_config_to.len)
         return write_config(daemon);
-    log_info(0, "Starting Kubernetes Scheduler", log_str("version", flags_reported_version(&daemon->flags)));
+    flags_reported_version(&daemon->flags, &version);
+    log_info(0, "Starting Kubernetes Scheduler", log_str("version", strbuf_slice(&version)));
     int r = start(daemon, &err);
     if (r < 0)
         return fail_in_log(
             r == -EADDRINUSE || r == -EADDRNOTAVAIL || r == -EACCES ? EXIT_TROUBLE : EXIT_INPUT, &err);
-    return serve_until_told(daemon, &err) < 0 ? fail_in_log(EXIT_TROUBLE, &err) : EXIT_DONE;
+    if (serve_until_told(daemon, &err) < 0)
+        return fail_in_log(EXIT_TROUBLE, &err);
+    if (!atomic_load(&daemon->is_ousted))
+        return EXIT_DONE;
+    log_error(NULL, "Leaderelection lost");
+    return EXIT_TROUBLE;
 }
 
-static int run(int argc, char **argv)
+int scheduler_main(int argc, char **argv)
 {
     struct daemon *daemon = xcalloc(1, sizeof(*daemon));
     struct error err;
@@ -593,6 +780,7 @@ static int run(int argc, char **argv)
             code = fail_early(daemon, EXIT_INPUT, &err);
         else
             code = run_daemon(daemon);
+        bound_release(code);
     }
     daemon_release(daemon);
     free(daemon);
@@ -604,5 +792,6 @@ const struct command command_scheduler = {
     .summary = "Runs as a cluster's scheduler, in the place of kube-scheduler.",
     .usage = "[FLAGS of kube-scheduler]",
     .page = page,
-    .main = run,
+    .describe = describe,
+    .main = scheduler_main,
 };

@@ -8,7 +8,7 @@
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *group_by;
+    const char *trace, *group_by, *now;
     bool no_timing, no_extenders;
 };
 
@@ -23,6 +23,10 @@ static const struct option_row rows[] = {
       "Show utilisation per value of this node label (default: zone, instance type, or all nodes as one)." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct simulate_settings, top),
       "How many groups, reasons and preemptions the table shows (default: 20).", 1, 1000000 },
+    { 0, "now", "TIME", OPTION_TEXT, offsetof(struct simulate_settings, now),
+      "Begin at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in time "
+      "is "
+      "not available. Default: now." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to "
@@ -97,12 +101,16 @@ static int run(void *given, const struct texts *words _unused_)
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
     struct error err = { "" };
     double start = now_seconds();
+    int64_t wall_ns = 0;
+    if (decision_time(settings->now, &wall_ns, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     settings->input.calls_extenders = !settings->no_extenders;
     int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
+        .wall_ns = wall_ns,
         .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .calls_extenders = settings->input.calls_extenders,

@@ -3,10 +3,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "api/kinds.h"
 #include "base/log.h"
 #include "client/get.h"
+#include "config/flags.h"
 #include "sync/listing.h"
 
 const struct option_row input_rows[] = {
@@ -20,6 +23,12 @@ const struct option_row input_rows[] = {
       "Another context than the current one of the kubeconfig." },
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct input_settings, config),
       "A KubeSchedulerConfiguration; without it, what kube-scheduler runs with by default." },
+    { 0, "emulated-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, emulated),
+      "The Kubernetes release whose scheduler is asked: 1.37 (default), or 1.36." },
+    { 0, "min-compatibility-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, compatible),
+      "The oldest release among the control plane's components (default: the one before)." },
+    { 0, "feature-gates", "NAME=BOOL,...", OPTION_TEXTS, offsetof(struct input_settings, gates),
+      "Feature gates to turn on or off. May be given again." },
     { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct input_settings, output),
       "How to print the answer (default: table)." },
     { 0 },
@@ -76,12 +85,14 @@ static void silence_log(void)
         log_init(&(struct log_options){ .fd = nowhere }, NULL);
 }
 
-int list_cluster(const char *kubeconfig, const char *context, struct listing *ret, struct error *err)
+int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
+                 struct listing *ret, struct error *err)
 {
     silence_log();
     int r =
         listing_read(&(struct listing_options){ .kubeconfig = kubeconfig,
                                                 .context = context,
+                                                .features = features,
                                                 .on_progress = isatty(STDERR_FILENO) ? show_progress : NULL },
                      ret, err);
     progress_clear();
@@ -90,15 +101,46 @@ int list_cluster(const char *kubeconfig, const char *context, struct listing *re
 
 /* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
 static int list_if_meant(const struct command *command, const struct input_settings *settings,
-                         struct listing *ret, struct error *err)
+                         const struct features *features, struct listing *ret, struct error *err)
 {
     bool named = settings->kubeconfig || settings->context;
     if (settings->files.len && !named)
         return 0;
-    int r = list_cluster(settings->kubeconfig, settings->context, ret, err);
+    int r = list_cluster(settings->kubeconfig, settings->context, features, ret, err);
     if (r < 0 && !named)
         error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
                      command->name);
+    return r;
+}
+
+/* What the same flags of the scheduler mean. */
+static int read_features(const struct input_settings *settings, struct features *ret, struct error *err)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    struct scheduler_flags flags;
+    char **argv = arena_array(&arena, char *, settings->gates.len + 4);
+    int argc = 0;
+    argv[argc++] = (char *)"berth";
+    if (settings->emulated)
+        argv[argc++] = (char *)arena_printf(&arena, "--emulated-version=%s", settings->emulated).ptr;
+    if (settings->compatible)
+        argv[argc++] =
+            (char *)arena_printf(&arena, "--min-compatibility-version=%s", settings->compatible).ptr;
+    for (size_t i = 0; i < settings->gates.len; i++)
+        argv[argc++] = (char *)arena_printf(&arena, "--feature-gates=%s", settings->gates.items[i]).ptr;
+    int r = flags_parse(&flags, argc, argv, err);
+    if (r < 0)
+        return r;
+    r = flags_check(&flags, ret, NULL, err);
+    flags_release(&flags);
+    return r;
+}
+
+int read_emulated(const char *version, const struct release **ret, struct error *err)
+{
+    struct features features;
+    int r = read_features(&(struct input_settings){ .emulated = version }, &features, err);
+    *ret = r == 0 ? features.release : NULL;
     return r;
 }
 
@@ -106,15 +148,19 @@ int open_input(struct input *input, const struct command *command, const struct 
 {
     struct error err = { "" };
     struct listing listing = { 0 };
+    struct features features;
+    if (read_features(settings, &features, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     if (plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    if (list_if_meant(command, settings, &listing, &err) < 0)
+    if (list_if_meant(command, settings, &features, &listing, &err) < 0)
         return fail(EXIT_INPUT, &err);
     int r = input_open(input,
                        &(struct input_options){ .paths = settings->files.items,
                                                 .paths_len = settings->files.len,
                                                 .listing = &listing,
                                                 .config = settings->config,
+                                                .features = &features,
                                                 .calls_extenders = settings->calls_extenders,
                                                 .registry = plugins_registry() },
                        &err);
@@ -151,7 +197,9 @@ static const char *advice(const struct error *err)
     static const struct {
         const char *word, *advice;
     } known[] = {
-        { "certificate", "--insecure-skip-tls-verify does not check it" },
+        { "certificate",
+          "--certificate-authority FILE trusts the certificate in that file, such as the one that "
+          "a scheduler made for itself (kube-scheduler.crt in its --cert-dir)" },
         { "connect to", "is a berth scheduler running there? --server URL names another one" },
         { "system:anonymous",
           "--kubeconfig FILE says who asks, and the scheduler knows who that is if it was started with "
@@ -167,10 +215,23 @@ static const char *advice(const struct error *err)
     return NULL;
 }
 
-/* `server`: as it is named in a sentence. */
-static int explained(struct error *err, const char *server, int r)
+/* What can be used by another who receives it. A client's certificate cannot: its key is not sent. */
+static bool withhold_credentials(struct kube_user *user)
 {
-    const char *what = advice(err);
+    bool has =
+        user->token.len || user->token_file.len || user->username.len || user->password.len || user->exec;
+    user->token = user->token_file = user->username = user->password = (struct str){ 0 };
+    user->exec = NULL;
+    return has;
+}
+
+/* `server`: as it is named in a sentence. */
+static int explained(struct error *err, const char *server, bool withheld, int r)
+{
+    static const char not_sent[] =
+        "the credentials of the kubeconfig were not sent, because the certificate is not "
+        "checked; --certificate-authority FILE checks it against the one in that file";
+    const char *what = withheld && r == -EACCES ? not_sent : advice(err);
     const struct error said = *err;
     return what ? error_set(err, r, "%s: %s; %s", server, said.text, what)
                 : error_set(err, r, "%s: %s", server, said.text);
@@ -183,14 +244,35 @@ int running_get(const struct running *running, struct str path, struct strbuf *r
     const char *named = running->server && *running->server ? running->server : RUNNING_SERVER;
     const char *server = strstr(named, "://") ? named : arena_printf(&arena, "https://%s", named).ptr;
     int r = usual_access(running->kubeconfig, running->context, server, &arena, &access, err);
-    if (r == 0 && running->insecure) {
-        access.cluster.insecure = true;
-        access.cluster.certificate_authority = access.cluster.certificate_authority_data = (struct str){ 0 };
+    if (r < 0)
+        return r;
+    if (running->insecure && running->authority)
+        return error_set(err, -EINVAL,
+                         "--certificate-authority and --insecure-skip-tls-verify exclude each other");
+    if (running->insecure || running->authority) {
+        access.cluster.insecure = running->insecure;
+        access.cluster.certificate_authority = str_from(running->authority);
+        access.cluster.certificate_authority_data = (struct str){ 0 };
     }
-    if (r == 0) {
-        r = client_get(&access, path, ANSWER_MS, ret, err);
-        if (r < 0)
-            r = explained(err, server, r);
-    }
-    return r;
+    /* Also where the kubeconfig does not check: that is about another server. */
+    bool withheld =
+        access.cluster.insecure && !running->sends_credentials && withhold_credentials(&access.user);
+    r = client_get(&access, path, ANSWER_MS, ret, err);
+    return r < 0 ? explained(err, server, withheld, r) : r;
+}
+
+int decision_time(const char *given, int64_t *ret_ns, struct error *err)
+{
+    const int64_t second_ns = 1000000000;
+    struct opt_time time = { 0 };
+    struct timespec now;
+    if (given && (!opt_time_parse(str_from(given), &time) || time.seconds < 0 ||
+                  time.seconds >= INT64_MAX / second_ns))
+        return error_set(err, -EINVAL, "--now: expected a time such as 2026-01-31T12:00:00Z, got \"%s\"",
+                         given);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (given)
+        now = (struct timespec){ time.seconds, time.nanos };
+    *ret_ns = (int64_t)now.tv_sec * second_ns + now.tv_nsec;
+    return 0;
 }

@@ -13,7 +13,9 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON };
 struct input_settings {
     struct texts files;
     const char *config, *kubeconfig, *context;
-    int output; /* enum output */
+    int output;                        /* enum output */
+    const char *emulated, *compatible; /* releases */
+    struct texts gates;
     struct plugin_settings plugins;
     bool calls_extenders; /* of the configuration */
 };
@@ -21,9 +23,13 @@ struct input_settings {
 /* The rows of input_settings, without those of its plugins. */
 extern const struct option_row input_rows[];
 
+/* The release that --emulated-version names. */
+int read_emulated(const char *version, const struct release **ret, struct error *err);
+
 struct listing;
 /* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. */
-int list_cluster(const char *kubeconfig, const char *context, struct listing *ret, struct error *err);
+int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
+                 struct listing *ret, struct error *err);
 /* Opens the input that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings);
 /* Prints the sentence and returns the exit code. */
@@ -36,8 +42,32 @@ int finish(struct term *term);
 struct running {
     const char *server;               /* NULL: RUNNING_SERVER */
     const char *kubeconfig, *context; /* the identity of the client; see usual_access() */
-    bool insecure;                    /* its certificate is not checked */
+    const char *authority;  /* a file of certificates that are trusted instead of the kubeconfig's */
+    bool insecure;          /* its certificate is not checked */
+    bool sends_credentials; /* nevertheless */
 };
+
+/* Rows of options that fill a struct running at this member of the settings. */
+#define RUNNING_TLS_OPTIONS(settings, member, with) \
+    { 0, \
+      "certificate-authority", \
+      "FILE", \
+      OPTION_TEXT, \
+      offsetof(settings, member.authority), \
+      with "trust the certificates in this file, such as the one that a scheduler made for itself " \
+           "(kube-scheduler.crt in its --cert-dir)." }, \
+        { 0, \
+          "insecure-skip-tls-verify", \
+          NULL, \
+          OPTION_FLAG, \
+          offsetof(settings, member.insecure), \
+          with "do not check the scheduler's certificate. Tokens and passwords are not sent then." }, \
+        { 0, \
+          "insecure-send-credentials", \
+          NULL, \
+          OPTION_FLAG, \
+          offsetof(settings, member.sends_credentials), \
+          with "send them all the same, to any server that answers." }
 
 /* The page; a failure names the server. */
 int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err);
@@ -52,5 +82,8 @@ struct pod_name {
     struct str namespace, name;
 };
 struct pod_name parse_pod_name(const char *text);
+
+/* The time of --now, or the time now, in nanoseconds since 1970. */
+int decision_time(const char *given, int64_t *ret_ns, struct error *err);
 
 #endif

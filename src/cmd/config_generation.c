@@ -30,6 +30,9 @@ int config_generation_read(const struct scheduler_flags *flags, const struct fea
                            const struct str *text, const struct scheduler_config *running,
                            struct config_generation **ret, struct error *err)
 {
+    int opened = text ? plugins_open_strategies(*text, err) : 0;
+    if (opened < 0)
+        return opened;
     struct config_generation *made = xcalloc(1, sizeof(*made));
     struct plugin_catalog catalog = registry_catalog(plugins_registry(), &made->arena);
     int r = text ? flags_load_text(flags, *text, &catalog, features, &made->arena, &made->config,

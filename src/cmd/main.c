@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/options.h"
+#include "cmd/common.h"
+#include "cmd/man_pages.h"
 #include "cmd/reload_trial.h"
 #include "cmd/trial.h"
+#include "config/versions.h"
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "cmd/commands.def"
@@ -26,7 +28,8 @@ static void print_overview(FILE *to)
           "usage: berth COMMAND [OPTIONS]\n\ncommands:\n",
           to);
     for (size_t i = 0; i < commands_len; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        if (!strchr(commands[i]->name, ' ')) /* its whole describes a part */
+            fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`berth help COMMAND` teaches a command. A start:\n"
           "  berth snapshot > cluster.json   # or: kubectl get nodes,pods -A -o json\n"
           "  berth simulate -f cluster.json\n"
@@ -49,20 +52,41 @@ static int unknown_command(const char *name)
 
 static int run_version(void *settings _unused_, const struct texts *words _unused_)
 {
-    puts("berth " BERTH_VERSION " (decides as kube-scheduler v1.36)");
+    printf("berth " BERTH_VERSION " (decides as kube-scheduler v1.%d)\n", RELEASE_DEFAULT);
     return EXIT_DONE;
 }
 
-static int run_help(void *settings _unused_, const struct texts *words)
+struct help_settings {
+    const char *man_pages;
+};
+
+static const struct option_row help_rows[] = {
+    { 0, "man-pages", "DIR", OPTION_TEXT, offsetof(struct help_settings, man_pages),
+      "Write the manual pages, berth.1 and one for each command, into this folder." },
+    { 0 },
+};
+
+static int run_help(void *given, const struct texts *words)
 {
+    const struct help_settings *settings = given;
     _cleanup_(strbuf_release) struct strbuf page = { 0 };
+    struct error err = { "" };
+    if (settings->man_pages) {
+        if (words->len)
+            return usage_error(command_find("help"), "help: --man-pages writes the pages of all commands");
+        return man_pages_write(settings->man_pages, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
+    }
     if (words->len == 0) {
         print_overview(stdout);
         return EXIT_DONE;
     }
-    const struct command *command = command_find(words->items[0]);
-    if (!command)
+    const struct command *command;
+    const char *second = words->len > 1 ? words->items[1] : NULL;
+    int used = command_find_words(words->items[0], second, &command);
+    if (!used)
         return unknown_command(words->items[0]);
+    if (second && used == 1)
+        return usage_error(&command_help, "help does not know what to do with \"%s\"", second);
     command_write_help(command, &page);
     fputs(page.text, stdout);
     return EXIT_DONE;
@@ -78,9 +102,12 @@ const struct command command_version = {
 const struct command command_help = {
     .name = "help",
     .summary = "Lists the commands, or teaches one of them.",
-    .usage = "[COMMAND]",
-    .examples = "  berth help simulate\n",
-    .words_max = 1,
+    .usage = "[COMMAND]\n       berth help --man-pages DIR",
+    .examples = "  berth help simulate\n"
+                "  berth help cluster fail\n",
+    .options = { { help_rows, 0 } },
+    .settings_size = sizeof(struct help_settings),
+    .words_max = 2,
     .run = run_help,
 };
 
@@ -106,10 +133,11 @@ int main(int argc, char **argv)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
-    const struct command *command = command_find(name);
-    if (!command)
+    const struct command *command;
+    int used = command_find_words(name, argc > 2 ? argv[2] : NULL, &command);
+    if (!used)
         return unknown_command(name);
-    int code = command_run(command, argc - 1, argv + 1);
+    int code = command_run(command, argc - used, argv + used);
     if ((fflush(stdout) != 0 || ferror(stdout)) && code == 0) {
         fprintf(stderr, "berth: standard output cannot be written: %s\n", strerror(errno));
         return EXIT_TROUBLE;

@@ -22,6 +22,27 @@ const struct command *command_find(const char *name)
     return NULL;
 }
 
+int command_find_words(const char *first, const char *second, const struct command **ret)
+{
+    for (size_t i = 0; second && i < commands_len; i++) {
+        const char *space = strchr(commands[i]->name, ' ');
+        if (space && strncmp(commands[i]->name, first, (size_t)(space - commands[i]->name)) == 0 &&
+            strlen(first) == (size_t)(space - commands[i]->name) && strcmp(space + 1, second) == 0) {
+            *ret = commands[i];
+            return 2;
+        }
+    }
+    *ret = command_find(first);
+    return *ret ? 1 : 0;
+}
+
+const char *command_part(const struct command *command, const struct command *of)
+{
+    size_t len = strlen(of->name);
+    bool is_part = strncmp(command->name, of->name, len) == 0 && command->name[len] == ' ';
+    return is_part ? command->name + len + 1 : NULL;
+}
+
 void texts_release(struct texts *texts)
 {
     vec_release(texts);
@@ -227,6 +248,34 @@ static void help_paragraphs(const char *text, struct term *page)
     }
 }
 
+void command_describe(const struct command *command, option_visit visit, void *user)
+{
+    struct option_row rows[OPTIONS_MAX];
+    if (command->describe) {
+        command->describe(visit, user);
+        return;
+    }
+    size_t len = command_options(command, rows);
+    for (size_t i = 0; i < len; i++)
+        visit(user, &(struct option_text){ .letter = rows[i].letter,
+                                           .name = rows[i].name,
+                                           .argument = rows[i].argument,
+                                           .kind = rows[i].kind,
+                                           .help = rows[i].help });
+}
+
+static void help_parts(const struct command *command, struct strbuf *out)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < commands_len; i++) {
+        if (!command_part(commands[i], command))
+            continue;
+        strbuf_printf(out, "%s  %-16s %s\n", has_any ? "" : "\ncommands:\n", commands[i]->name,
+                      commands[i]->summary);
+        has_any = true;
+    }
+}
+
 void command_write_help(const struct command *command, struct strbuf *out)
 {
     if (command->page) {
@@ -240,6 +289,7 @@ void command_write_help(const struct command *command, struct strbuf *out)
     strbuf_printf(out, "%s\n\nusage: berth %s%s%s\n", command->summary, command->name,
                   command->usage[0] ? " " : "", command->usage);
     help_paragraphs(command->purpose, &page);
+    help_parts(command, out);
     strbuf_puts(out, "\noptions:\n");
     for (size_t i = 0; i < len; i++)
         help_row(&rows[i], &page);

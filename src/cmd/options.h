@@ -34,6 +34,16 @@ struct option_row {
     int64_t min, max;
 };
 
+/* An option as help describes it. */
+struct option_text {
+    const char *group; /* heading above it and those that follow; NULL: none */
+    char letter;
+    const char *name, *argument; /* argument NULL: it takes none */
+    enum option_kind kind;
+    const char *help; /* valid during the call; a line break in it is meant */
+};
+typedef void option_visit(void *user, const struct option_text *option);
+
 /* Rows that write into a part of the settings, which may be shared by commands. */
 struct option_table {
     const struct option_row *rows; /* the last one has no name */
@@ -46,7 +56,7 @@ struct texts {
 };
 
 struct command {
-    const char *name;
+    const char *name;    /* one word, or two: "cluster fail" is a part of "cluster" */
     const char *summary; /* one line */
     const char *usage;   /* what stands behind "berth NAME " */
     const char *purpose; /* a paragraph or two, an empty line between them; help breaks them into lines */
@@ -59,9 +69,11 @@ struct command {
     size_t words_min, words_max;
     const char *wants;
     int (*run)(void *settings, const struct texts *words); /* returns the exit code */
-    /* Of a command that parses its arguments itself; argv[0] is its name. Then nothing above but the texts is used. */
+    /* Of a command that parses its arguments itself; argv[0] is its name. Then nothing above but the
+     * texts is used, and its help comes from the other two. */
     int (*main)(int argc, char **argv);
-    void (*page)(struct strbuf *out); /* writes the complete help page; NULL: it is made of the above */
+    void (*page)(struct strbuf *out); /* writes the complete help page; its first paragraph is the purpose */
+    void (*describe)(option_visit visit, void *user); /* passes all options on, in the order of the page */
 };
 
 /* Every command, in the order of commands.def. */
@@ -69,10 +81,16 @@ extern const struct command *const commands[];
 extern const size_t commands_len;
 /* By name, or NULL. */
 const struct command *command_find(const char *name);
+/* By its one or two words; `second` may be NULL. Returns how many of the words are the name, 0: none. */
+int command_find_words(const char *first, const char *second, const struct command **ret);
+/* The second word of the name of a part of the command, or NULL: it is none. */
+const char *command_part(const struct command *command, const struct command *of);
 /* Parses, answers --help, complains on standard error, or runs the command; returns the exit code. */
 int command_run(const struct command *command, int argc, char **argv);
 /* All rows of a command with offsets from the beginning of its settings, --help last; returns how many. */
 size_t command_options(const struct command *command, struct option_row ret[OPTIONS_MAX]);
+/* Passes every option of any command on, --help included. */
+void command_describe(const struct command *command, option_visit visit, void *user);
 /* The page that --help prints. */
 void command_write_help(const struct command *command, struct strbuf *out);
 /* Prints the sentence and where to find help; returns EXIT_INPUT. */

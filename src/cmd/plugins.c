@@ -3,12 +3,17 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/host.h"
 #include "abi/loaded.h"
 #include "cmd/crash.h"
+#include "input/config_folder.h"
+#include "net/file.h"
 #include "observe/families.h"
 #include "plugins/registry.h"
 
@@ -20,9 +25,13 @@ const struct option_row plugin_rows[] = {
     { 0 },
 };
 
-/* One for the process, as what dlopen() brings in is. */
+enum { CONFIG_BYTES_MAX = 16 << 20 };
+
+/* One for the process, as what dlopen() brings in is. A plugin that is found by name may be added while other threads
+ * ask for the file of one. */
 static struct loaded loaded;
 static bool loaded_ready;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void prepare(void)
 {
@@ -42,7 +51,10 @@ const struct registry *plugins_registry(void)
 const char *plugins_file(const struct plugin *plugin)
 {
     prepare();
-    return loaded_file(&loaded, plugin);
+    pthread_mutex_lock(&lock);
+    const char *file = loaded_file(&loaded, plugin);
+    pthread_mutex_unlock(&lock);
+    return file;
 }
 
 /* ---- files ---- */
@@ -70,7 +82,9 @@ static int open_file(const char *file, struct trial *trial, struct error *err)
     const struct berth_module *module = dlsym(handle, "berth_module");
     if (!module)
         return error_set(err, -EINVAL, "%s: has no symbol berth_module: no BERTH_PLUGINS() in it", file);
+    pthread_mutex_lock(&lock);
     int r = loaded_add(&loaded, module, file, err);
+    pthread_mutex_unlock(&lock);
     if (r == 0 && !trial)
         crash_watch(module, file);
     return r;
@@ -79,6 +93,20 @@ static int open_file(const char *file, struct trial *trial, struct error *err)
 static int is_shared_object(const struct dirent *entry)
 {
     return str_ends_with(str_from(entry->d_name), STR(".so"));
+}
+
+/* Another name of a file in the same folder: the plugins in it are opened once. */
+static bool is_alias(const char *dir, const char *path)
+{
+    char target[PATH_MAX];
+    struct stat info;
+    ssize_t len = readlink(path, target, sizeof(target) - 1);
+    if (len <= 0 || memchr(target, '/', (size_t)len))
+        return false;
+    target[len] = '\0';
+    _cleanup_(strbuf_release) struct strbuf other = { 0 };
+    strbuf_printf(&other, "%s/%s", dir, target);
+    return str_ends_with(strbuf_slice(&other), STR(".so")) && stat(other.text, &info) == 0;
 }
 
 static int open_dir(const char *dir, struct trial *trial, struct error *err)
@@ -91,7 +119,7 @@ static int open_dir(const char *dir, struct trial *trial, struct error *err)
     for (int i = 0; i < len; i++) {
         _cleanup_(strbuf_release) struct strbuf path = { 0 };
         strbuf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-        if (r == 0)
+        if (r == 0 && !is_alias(dir, path.text))
             r = open_file(path.text, trial, err);
         free(entries[i]);
     }
@@ -108,6 +136,68 @@ int plugins_open(const struct plugin_settings *settings, struct trial *trial, st
     for (size_t i = 0; i < settings->dirs.len && r == 0; i++)
         r = open_dir(settings->dirs.items[i], trial, err);
     return r;
+}
+
+/* ---- plugins that berth ships ---- */
+/* Built, but not installed: the folder is beside the program. */
+static const char *strategies_dir(void)
+{
+    static const char name[] = "strategies";
+    static char beside[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", beside, sizeof(beside) - sizeof(name));
+    char *slash = len > 0 ? memrchr(beside, '/', (size_t)len) : NULL;
+    if (slash)
+        memcpy(slash + 1, name, sizeof(name));
+    return slash && access(beside, X_OK) == 0 ? beside : BERTH_STRATEGIES_DIR;
+}
+
+static bool is_loaded(struct str name)
+{
+    for (uint32_t i = 0; i < loaded.registry.len; i++)
+        if (str_is(name, loaded.registry.items[i]->name))
+            return true;
+    return false;
+}
+
+/* The file of a strategy that is not loaded yet; empty: there is none. */
+static void find_strategy(struct str name, struct strbuf *ret)
+{
+    strbuf_clear(ret);
+    if (is_loaded(name) || memchr(name.ptr, '/', name.len))
+        return;
+    strbuf_printf(ret, "%s/" STR_FMT ".so", strategies_dir(), STR_ARG(name));
+    if (access(ret->text, R_OK) < 0)
+        strbuf_clear(ret);
+}
+
+static int open_strategies(struct str config, struct trial *trial, bool only_look, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    struct config_names names = { 0 };
+    struct arena arena = { 0 };
+    int r = 0;
+    prepare();
+    config_plugin_names(config, &arena, &names);
+    vec_for(&names, name) {
+        find_strategy(*name, &path);
+        if (path.len && r == 0)
+            r = only_look ? 1 : open_file(path.text, trial, err);
+    }
+    vec_release(&names);
+    arena_release(&arena);
+    return r;
+}
+
+int plugins_open_strategies(struct str config, struct error *err)
+{
+    return open_strategies(config, NULL, false, err);
+}
+
+static bool is_strategy(const char *file)
+{
+    char path[PATH_MAX], dir[PATH_MAX];
+    return realpath(file, path) && realpath(strategies_dir(), dir) &&
+           str_starts_with(str_from(path), str_from(dir));
 }
 
 /* ---- the trial ---- */
@@ -152,6 +242,7 @@ void plugins_try(const struct scheduler_config *config, struct trial *trial)
 struct rehearsal {
     const struct plugin_settings *settings;
     const char *config;
+    struct str text; /* of the configuration */
 };
 
 /* In the child. What is wrong in other ways than a crash is found again here, by the parent. */
@@ -161,8 +252,8 @@ static void rehearse(struct trial *trial, void *context)
     struct arena arena = { 0 };
     struct scheduler_config config;
     struct error ignored;
-    if (plugins_open(rehearsal->settings, trial, &ignored) < 0 || !rehearsal->config ||
-        !rehearsal->config[0] || strcmp(rehearsal->config, "-") == 0)
+    if (plugins_open(rehearsal->settings, trial, &ignored) < 0 ||
+        open_strategies(rehearsal->text, trial, false, &ignored) < 0 || !rehearsal->text.len)
         return;
     struct plugin_catalog catalog = registry_catalog(&loaded.registry, &arena);
     const struct config_env env = { .catalog = &catalog };
@@ -171,13 +262,29 @@ static void rehearse(struct trial *trial, void *context)
     plugins_try(&config, trial);
 }
 
+/* The text of a configuration file. One that cannot be read is reported where it is read as a configuration. */
+static const char *read_config(const char *path, struct arena *arena, struct strbuf *ret)
+{
+    struct error ignored;
+    const char *file = NULL;
+    if (path && path[0] && strcmp(path, "-") != 0 &&
+        config_folder_resolve(path, arena, &file, NULL, &ignored) == 0)
+        (void)file_read(file, CONFIG_BYTES_MAX, ret, &ignored);
+    return file;
+}
+
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err)
 {
-    struct rehearsal rehearsal = { settings, config };
-    if (!settings->files.len && !settings->dirs.len)
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    const char *file = read_config(config, &arena, &text);
+    struct rehearsal rehearsal = { settings, file, strbuf_slice(&text) };
+    if (!settings->files.len && !settings->dirs.len && !open_strategies(rehearsal.text, NULL, true, err))
         return 0;
     int r = trial_run(rehearse, &rehearsal, err);
-    return r < 0 ? r : plugins_open(settings, NULL, err);
+    if (r == 0)
+        r = plugins_open(settings, NULL, err);
+    return r < 0 ? r : open_strategies(rehearsal.text, NULL, false, err);
 }
 
 static bool enables(const struct scheduler_config *config, uint32_t plugin)
@@ -210,7 +317,7 @@ void plugins_warn(const struct scheduler_config *config, struct arena *arena, st
 {
     prepare();
     for (uint32_t i = 0; i < loaded.plugins.len; i++) {
-        if (loaded.files.items[i] && !enables(config, i))
+        if (loaded.files.items[i] && !is_strategy(loaded.files.items[i]) && !enables(config, i))
             *vec_push(&warnings->list) =
                 arena_printf(arena, "plugin \"%s\" of %s is loaded, but no profile enables it",
                              loaded.plugins.items[i]->name, loaded.files.items[i]);

@@ -5,7 +5,10 @@
  *
  * A configuration that comes while the scheduler runs is tried as well: reload_trial.h.
  *
- * What is loaded stays until the process ends. Before other threads start. */
+ * A plugin that a configuration enables and that is in neither is looked for by its name: NAME.so in the folder of the
+ * strategies that berth ships. What is not named is not opened.
+ *
+ * What is loaded stays until the process ends. Before other threads start, but for strategies. */
 #ifndef CMD_PLUGINS_H
 #define CMD_PLUGINS_H
 
@@ -22,6 +25,8 @@ extern const struct option_row plugin_rows[];
 
 /* Loads what the settings name, after a trial with the configuration at `config` (NULL, "" or "-": without one). */
 int plugins_load(const struct plugin_settings *settings, const char *config, struct error *err);
+/* Loads the strategies that the text of a configuration enables and that are not there yet. One thread at a time. */
+int plugins_open_strategies(struct str config, struct error *err);
 /* The two steps of a trial, in its process: loads, and calls each init() that a configuration enables. What they
  * return does not matter to the trial. */
 int plugins_open(const struct plugin_settings *settings, struct trial *trial, struct error *err);

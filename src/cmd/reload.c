@@ -6,6 +6,7 @@
 #include "cmd/reload.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,8 @@
 #include "net/file_watch.h"
 #include "net/reread.h"
 #include "observe/families.h"
+
+enum { SLOW_TURN_MS = 10000 };
 
 enum reload_result { RELOAD_APPLIED, RELOAD_REFUSED, RELOAD_UNCHANGED, RELOAD_RESULT_COUNT };
 
@@ -36,6 +39,8 @@ struct reload {
     struct config_generation *next; /* the core has it and did not answer yet */
     struct metric *results[RELOAD_RESULT_COUNT], *success, *success_at;
     struct reread turns;
+    atomic_bool looking;    /* a turn is at the file */
+    bool hangs;             /* it has been there for so long that this was logged */
     struct loop_fd inotify; /* of the watch; silent during a turn */
     bool watches;           /* it is known to the loop */
     int stop;               /* an eventfd that ends a trial which is under way */
@@ -269,10 +274,15 @@ static void consider(struct reload *reload, struct str text)
 static void look_now(struct reload *reload)
 {
     struct error err;
-    if (!reload->watch)
+    if (!reload->watch) {
         log_info(0, path_of(reload).len ? "Nothing to reload: the configuration cannot be read twice"
                                         : "Nothing to reload: there is no --config");
-    else if (file_watch_read(reload->watch, now_ms(), &err) < 0)
+        return;
+    }
+    atomic_store(&reload->looking, true);
+    int r = file_watch_read(reload->watch, now_ms(), &err);
+    atomic_store(&reload->looking, false);
+    if (r < 0)
         refuse(reload, &err);
     else
         consider(reload, file_watch_text(reload->watch));
@@ -281,7 +291,10 @@ static void look_now(struct reload *reload)
 static void look(struct reload *reload)
 {
     struct error err;
-    switch (file_watch_look(reload->watch, now_ms(), &err)) {
+    atomic_store(&reload->looking, true);
+    enum file_watch_news news = file_watch_look(reload->watch, now_ms(), &err);
+    atomic_store(&reload->looking, false);
+    switch (news) {
     case FILE_WATCH_NOTHING:
         return;
     case FILE_WATCH_CHANGED:
@@ -323,10 +336,24 @@ static void on_inotify(struct loop_fd *inotify, uint32_t events _unused_)
     reread_by(&reload->turns, 0);
 }
 
+/* A turn takes its time. A trial of plugins may; the file should not, but a mount may hang. */
+static void on_slow_turn(struct reread *turns)
+{
+    struct reload *reload = container_of(turns, struct reload, turns);
+    if (!atomic_load(&reload->looking) || reload->hangs)
+        return;
+    reload->hangs = true;
+    log_warning("Configuration file cannot be read, nothing changes",
+                log_str("err", STR("reading it takes too long")), log_str("file", path_of(reload)));
+}
+
 /* While the core has a generation, the file has to wait. */
 static int64_t sleep_until(struct reread *turns)
 {
     struct reload *reload = container_of(turns, struct reload, turns);
+    if (reload->hangs)
+        log_info(0, "Configuration file is back", log_str("file", path_of(reload)));
+    reload->hangs = false;
     if (!reload->watch || reload->next)
         return INT64_MAX;
     if (!reload->watches && reload->inotify.fd >= 0)
@@ -372,7 +399,8 @@ int reload_start(struct reload *reload, const struct reload_options *options, st
                            now_ms());
     int fd = reload->watch ? file_watch_fd(reload->watch) : -1;
     reload->inotify = (struct loop_fd){ .fd = fd, .events = EPOLLIN, .ready = on_inotify };
-    reload->turns = (struct reread){ .read = turn, .took = sleep_until };
+    reload->turns =
+        (struct reread){ .read = turn, .took = sleep_until, .slow = on_slow_turn, .slow_ms = SLOW_TURN_MS };
     pthread_mutex_lock(&reload->lock);
     reload->is_running = true;
     bool requested = reload->requested;

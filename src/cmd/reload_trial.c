@@ -26,17 +26,18 @@ int reload_try(const struct config_generation *generation, char *const *argv, in
 static int prepare(char **argv, struct str input, struct trial *trial, struct config_generation **ret,
                    struct error *err)
 {
-    int argc = 0;
-    struct scheduler_flags *flags = xcalloc(1, sizeof(*flags));
+    /* Static: valid until the process ends, whatever a thread of a plugin still does. */
+    static struct scheduler_flags flags;
+    static struct plugin_settings settings;
     struct features features;
     struct warnings ignored = { 0 };
-    struct plugin_settings settings = { 0 };
+    int argc = 0;
     trial_note(trial, "before any plugin was loaded", "the trial process");
     while (argv[argc])
         argc++;
-    int r = flags_parse(flags, argc, argv, err);
+    int r = flags_parse(&flags, argc, argv, err);
     if (r == 0)
-        r = flags_check(flags, &features, &ignored, err);
+        r = flags_check(&flags, &features, &ignored, err);
     if (r < 0)
         return r;
     const char *at = input.ptr, *end = input.ptr + input.len;
@@ -48,12 +49,12 @@ static int prepare(char **argv, struct str input, struct trial *trial, struct co
         return r;
     trial_note(trial, "at the configuration", "the trial process");
     const struct str text = { at, (uint32_t)(end - at) };
-    return config_generation_read(flags, &features, &text, NULL, ret, err);
+    return config_generation_read(&flags, &features, &text, NULL, ret, err);
 }
 
 static void rehearse(struct trial *trial, void *context)
 {
-    struct config_generation *generation;
+    static struct config_generation *generation; /* static as well */
     struct error err;
     if (prepare(context, trial_input(trial), trial, &generation, &err) < 0)
         trial_fail(trial, &err);

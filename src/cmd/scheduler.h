@@ -13,8 +13,10 @@
 #include "debug/resources.h"
 #include "debug/views.h"
 #include "debug/waiting.h"
+#include "live/candidate.h"
 #include "live/core.h"
 #include "live/lease.h"
+#include "observe/informers.h"
 #include "observe/observer.h"
 #include "observe/rest_metrics.h"
 #include "serve/serve.h"
@@ -37,10 +39,12 @@ struct daemon {
     struct journal *journal;          /* NULL: nothing is recorded */
     struct pending_requests *pending; /* to extenders */
     struct core *core;
-    struct leader_lease *lease; /* NULL: no election */
+    struct leader_lease *lease;        /* NULL: no election */
+    struct lease_candidate *candidate; /* NULL: the API server does not coordinate the election */
     struct strbuf identity;
     struct metrics *metrics;
     struct observer *observer;
+    struct informers *informers; /* NULL: the release has no metrics of them */
     struct views *views;
     struct attempts *attempts; /* of pods, lately */
     struct serve *serve;       /* NULL: --secure-port=0 */
@@ -50,12 +54,17 @@ struct daemon {
     struct object_ref about; /* what such an event is about: the Lease, or where it would be */
     char about_uid[64];
     atomic_bool ending, leads;
+    atomic_bool is_ousted; /* the API server prefers another leader */
     sigset_t signals;
     bool
         is_over; /* of the thread of `serving`: the core has ended, and a dump or a reload would be too late */
     struct loop_timer lost_timer; /* of `io`: the lease is lost, and the event about it is on its way */
     int lost_looks;
 };
+
+/* cmd_scheduler.c: runs the scheduler with these flags until SIGINT or SIGTERM; argv[0] is its name. Returns the exit
+ * code. Other threads of the process must have these signals blocked. */
+int scheduler_main(int argc, char **argv);
 
 /* scheduler_serve.c: health, metrics and the other pages. Needs the core, and the lease if there is one. */
 int scheduler_serve_start(struct daemon *daemon, struct error *err);

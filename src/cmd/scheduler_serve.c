@@ -27,6 +27,19 @@ static int check_sync(void *user, struct error *err)
     return core_ready(daemon->core) ? 0 : error_set(err, -EAGAIN, "handlers are not fully synchronized");
 }
 
+static int check_candidate(void *user, struct error *err)
+{
+    const struct daemon *daemon = user;
+    if (candidate_synced(daemon->candidate))
+        return 0;
+    return error_set(err, -EAGAIN, "1 informers not started yet: [*v1beta1.LeaseCandidate]");
+}
+
+static int check_credentials(void *user, struct error *err)
+{
+    return api_check_credentials(((const struct daemon *)user)->api, err);
+}
+
 static void write_metrics(void *user, struct strbuf *out)
 {
     metrics_write(((struct daemon *)user)->metrics, out);
@@ -40,7 +53,7 @@ static void reset_metrics(void *user)
 
 static void write_configz(void *user, struct strbuf *out)
 {
-    _cleanup_(strbuf_release) struct strbuf json = { 0 };
+    _cleanup_(strbuf_release) struct strbuf json = { .secret = true };
     reload_write_json(((struct daemon *)user)->reload, &json);
     config_hide_secrets(strbuf_slice(&json), out);
 }
@@ -72,12 +85,15 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
         { "leaderElection", SERVE_HEALTHZ | SERVE_READYZ, check_lease, daemon },
         { "shutdown", SERVE_READYZ, check_shutdown, daemon },
         { "sched-handler-sync", SERVE_READYZ, check_sync, daemon },
+        { "informer-sync", daemon->candidate ? SERVE_READYZ : 0, check_candidate, daemon },
+        { "api-credentials", SERVE_READYZ, check_credentials, daemon, .is_credential = true },
     };
     size_t without = daemon->lease ? 0 : 1;
     daemon->metrics = families_new(&daemon->flags, &daemon->features, err);
     if (!daemon->metrics)
         return -EINVAL;
-    daemon->observer = observer_new(daemon->metrics);
+    daemon->observer = observer_new(daemon->metrics, &daemon->features);
+    daemon->informers = informers_new(daemon->metrics, &daemon->features);
     engine_watch(core_engine(daemon->core), observer_probe(daemon->observer));
     if (daemon->lease)
         scheduler_show_lead(daemon, false);

@@ -46,7 +46,8 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
 }
 
 static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                        int64_t *const *amounts, uint32_t resources, uint32_t row)
+                        int64_t *const *amounts, uint32_t resources, uint32_t row,
+                        const struct absent_uses *absent)
 {
     json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
@@ -54,6 +55,10 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
             json_key(json, resource_key(cluster, r));
             json_int(json, amounts[r][row]);
         }
+    for (uint32_t i = 0; absent && i < absent->len; i++) {
+        json_key(json, absent->items[i].name);
+        json_int(json, absent->items[i].value);
+    }
     json_end_object(json);
 }
 
@@ -62,9 +67,11 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     const struct cluster *cluster = &simulation->input->cluster;
     json_begin_line(json);
     json_member_str(json, "name", cluster_node_name(cluster, row));
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row);
-    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row);
-    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row);
+    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row, NULL);
+    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
+                &simulation->before.absent[row]);
+    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
+                &simulation->after.absent[row]);
     json_end_line(json);
 }
 

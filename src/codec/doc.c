@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "base/vec.h"
 #include "codec/yaml.h"
 
@@ -100,13 +101,12 @@ void doc_stream_init(struct doc_stream *stream, const char *path, char *text, si
 }
 
 /* Reads until the end; the text grows as needed and ends in zeros. */
-static int read_all(int fd, const char *path, size_t size_hint, char **ret_text, size_t *ret_len,
-                    struct error *err)
+static int read_all(int fd, const char *path, size_t size_hint, struct strbuf *ret, struct error *err)
 {
-    size_t cap = size_hint + 1, len = 0; /* one more than the size, so that the end shows without growing */
-    _cleanup_(freep) char *text = xmalloc(cap + YYJSON_PADDING_SIZE);
+    size_t len = 0, cap = size_hint + 1; /* one more than the size, so that the end shows without growing */
+    strbuf_reserve(ret, cap + YYJSON_PADDING_SIZE);
     for (;;) {
-        ssize_t got = read(fd, text + len, cap - len);
+        ssize_t got = read(fd, ret->text + len, cap - len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
@@ -119,19 +119,17 @@ static int read_all(int fd, const char *path, size_t size_hint, char **ret_text,
         len += (size_t)got;
         if (len > DOC_BYTES_MAX)
             return error_at(err, -EFBIG, path, 0, 0, "is longer than %zu bytes", DOC_BYTES_MAX);
+        ret->len = len;
         if (len == cap) {
             cap *= 2;
-            text = xrealloc(text, cap + YYJSON_PADDING_SIZE);
+            strbuf_reserve(ret, cap - len + YYJSON_PADDING_SIZE);
         }
     }
-    memset(text + len, 0, YYJSON_PADDING_SIZE);
-    *ret_text = text;
-    *ret_len = len;
-    text = NULL;
+    memset(ret->text + len, 0, YYJSON_PADDING_SIZE);
     return 0;
 }
 
-int doc_stream_open(struct doc_stream *stream, const char *path, struct error *err)
+static int open_stream(struct doc_stream *stream, const char *path, bool secret, struct error *err)
 {
     bool standard_input = strcmp(path, "-") == 0;
     const char *shown = standard_input ? "standard input" : path;
@@ -144,14 +142,27 @@ int doc_stream_open(struct doc_stream *stream, const char *path, struct error *e
     size_t size_hint = 64 * 1024;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
         size_hint = MIN((size_t)info.st_size, DOC_BYTES_MAX);
-    char *text = NULL;
-    size_t len = 0;
-    int r = read_all(fd, shown, size_hint, &text, &len, err);
+    struct strbuf text = { .secret = secret };
+    int r = read_all(fd, shown, size_hint, &text, err);
     if (!standard_input)
         close(fd);
-    if (r == 0)
-        doc_stream_init(stream, path, text, len);
-    return r;
+    if (r < 0) {
+        strbuf_release(&text);
+        return r;
+    }
+    doc_stream_init(stream, path, text.text, text.len);
+    stream->secret = secret;
+    return 0;
+}
+
+int doc_stream_open(struct doc_stream *stream, const char *path, struct error *err)
+{
+    return open_stream(stream, path, false, err);
+}
+
+int doc_stream_open_secret(struct doc_stream *stream, const char *path, struct error *err)
+{
+    return open_stream(stream, path, true, err);
 }
 
 /* The first container below more than DOC_DEPTH_MAX - 1 others, or NULL. */
@@ -229,7 +240,10 @@ int doc_stream_next(struct doc_stream *stream, struct doc *ret, struct error *er
 void doc_stream_release(struct doc_stream *stream)
 {
     yaml_release(stream);
-    free(stream->text);
+    if (stream->secret)
+        secret_free(stream->text);
+    else
+        free(stream->text);
     free(stream->line_ends);
     *stream = (struct doc_stream){ 0 };
 }

@@ -35,6 +35,7 @@ struct doc_stream {
     char *text;
     size_t len, at;
     bool yaml;
+    bool secret;  /* what it frees is overwritten, strings of docs too; to be set before the first one */
     void *parser; /* libyaml's, when yaml */
     /* Where the lines end, noted before the parser of JSON writes real newlines in place of escaped ones. */
     uint32_t *line_ends;
@@ -48,6 +49,8 @@ struct doc_stream {
 void doc_stream_init(struct doc_stream *stream, const char *path, char *text, size_t len);
 /* Reads a complete file ("-": standard input) into memory and starts a stream on it. */
 int doc_stream_open(struct doc_stream *stream, const char *path, struct error *err);
+/* The same for a file with secrets. */
+int doc_stream_open_secret(struct doc_stream *stream, const char *path, struct error *err);
 /* 1: a document; 0: no more; negative errno: a sentence with path, line and column, after which there is no more.
  * Empty YAML documents (and those that are only null) are skipped. */
 int doc_stream_next(struct doc_stream *stream, struct doc *ret, struct error *err);
@@ -77,6 +80,19 @@ static inline yyjson_val *doc_items(yyjson_val *val)
 {
     static yyjson_val none;
     return val ? val : &none;
+}
+
+/* The text of a string; an empty one of anything else, and of NULL. */
+static inline struct str doc_text(yyjson_val *val)
+{
+    bool is_text = yyjson_is_str(val) && yyjson_get_len(val) <= UINT32_MAX;
+    return is_text ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) } : (struct str){ 0 };
+}
+
+/* The same of a member of an object. */
+static inline struct str doc_member_text(yyjson_val *object, const char *key)
+{
+    return doc_text(yyjson_obj_get(object, key));
 }
 
 #endif

@@ -87,6 +87,8 @@ static int say(const struct record_reader *reader, const struct path *path, cons
                const char *sentence)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (!reader->err) /* a tolerant reader may pass over many values: finding their lines takes time */
+        return code;
     path_print(&text, path);
     strbuf_printf(&text, "%s%s", text.len ? ": " : "", sentence);
     return reader->doc ? doc_error(reader->doc, val, code, reader->err, "%s", text.text)

@@ -49,6 +49,14 @@ enum record_flags {
     RECORD_ALWAYS = 1, /* written to JSON where it is empty, zero or absent, too */
     RECORD_OLDER = 2,  /* JSON of older versions: read, but never written, copied or compared; has no tag */
 };
+/* Among the flags: what the field came with, from 1 to 255; 0: it was always there. A reader or writer says what it
+ * knows, and to others the field is unknown. Of JSON only. */
+enum { RECORD_SINCE_SHIFT = 8 };
+#define RECORD_SINCE(what) ((what) << RECORD_SINCE_SHIFT)
+struct record_version {
+    bool (*has)(const void *version, uint32_t since);
+    const void *version;
+};
 
 struct record_field {
     const char *name;  /* "" of a STRUCT: in JSON its fields stand in the parent */
@@ -100,9 +108,13 @@ struct record_reader {
     struct arena *arena;
     /* Where strings go: arena_str, or a function like it. NULL: they stay in the document or message. */
     struct str (*keep)(struct arena *arena, struct str text);
-    struct error *err;              /* may be NULL */
-    const struct doc *doc;          /* of JSON */
-    enum record_strictness mode;    /* of JSON: or'ed together */
+    struct error *err;             /* may be NULL */
+    const struct doc *doc;         /* of JSON */
+    enum record_strictness mode;   /* of JSON: or'ed together */
+    struct record_version version; /* zeroed: it knows all fields */
+    /* A value that cannot be read stays empty and is counted, and the rest is read; err has the first sentence. */
+    bool tolerant;
+    uint32_t skipped;
     size_t budget_bytes;            /* of protobuf; see record_budget() */
     struct record_message *message; /* of protobuf: the innermost one; for lists */
 };
@@ -148,6 +160,7 @@ struct record_writer {
     struct json_writer *json;
     const struct record_redactor *redactor; /* may be NULL */
     bool in_tag_order; /* of types whose fields all have tags: that is the order of their Go structs */
+    struct record_version version; /* zeroed: it knows all fields */
 };
 
 /* One object. What is empty, zero or absent is left out, unless a reader could tell the difference or the row says
@@ -297,8 +310,9 @@ extern const struct record_ops record_optional_ops, record_pointer_ops, record_l
 #define RECORD_MAP_OF(of, ctype, member) \
     RECORD_MANY(map, of, sizeof(ctype), offsetof(ctype, member), WIRE_BYTES)
 
-/* All LIST(type) have this layout. */
-struct record_list {
+/* All LIST(type) have this layout. Each is another type: what is read and written through this one may be any of them,
+ * which the compiler must know. */
+struct __attribute__((may_alias)) record_list {
     char *items;
     uint32_t len;
 };
@@ -321,12 +335,15 @@ RECORD_KIND(INT32, int32_t);
 RECORD_KIND(OPT_INT32, struct opt_int32);
 RECORD_KIND(INT64, int64_t);
 RECORD_KIND(OPT_INT64, struct opt_int64);
-RECORD_KIND(FLOAT, double); /* that fits a 32-bit float; in no message */
+RECORD_KIND(FLOAT, double);  /* that fits a 32-bit float; in no message */
+RECORD_KIND(DOUBLE, double); /* in no message */
 RECORD_KIND(INT_OR_STR, struct int_or_str);
 RECORD_KIND(BYTES, struct str);   /* base64 in JSON; in no message */
 RECORD_KIND(RAW, struct str);     /* any JSON: its text */
 RECORD_KIND(VALUE, yyjson_val *); /* any JSON, undecoded, of the document; in no message */
 RECORD_KIND(STRS, struct str_list);
+RECORD_KIND(INT64S, struct int64_list);
+RECORD_KIND(BOOLS, struct bool_list);
 RECORD_KIND(PAIRS, struct str_map);
 RECORD_KIND(KEYS, struct str_list); /* the keys of a map whose values are dropped */
 /* These have macros of their own in record_rows.h: */

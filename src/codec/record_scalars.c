@@ -277,6 +277,25 @@ static const struct record_ops float_ops = { .read = float_read,
                                              .put_key = bytes_put_key };
 const struct record_kind record_FLOAT = { .ops = &float_ops, .size = sizeof(double), .empty = EMPTY_ZERO };
 
+READ(double_read)
+{
+    double value = yyjson_is_raw(val) ? strtod(yyjson_get_raw(val), NULL) : yyjson_get_num(val);
+    if ((!yyjson_is_num(val) && !yyjson_is_raw(val)) || !isfinite(value))
+        return record_expected(reader, path, val, "a number that fits 64 bits");
+    *(double *)at = value;
+    return 0;
+}
+
+WRITE(double_write)
+{
+    json_double(writer->json, *(const double *)at);
+}
+
+static const struct record_ops double_ops = { .read = double_read,
+                                              .write = double_write,
+                                              .put_key = bytes_put_key };
+const struct record_kind record_DOUBLE = { .ops = &double_ops, .size = sizeof(double), .empty = EMPTY_ZERO };
+
 /* ---- a number or a text ---- */
 
 READ(int_or_str_read)

@@ -147,8 +147,10 @@ READ(list_read)
         if (yyjson_is_null(item) && !kind->item->reads_null)
             continue;
         int r = kind->item->ops->read(kind->item, reader, &here, item, field, list->items + i * size);
-        if (r < 0)
+        if (r < 0 && !record_skips(reader))
             return r;
+        if (r < 0)
+            memset(list->items + i * size, 0, size);
     }
     return 0;
 }
@@ -181,17 +183,21 @@ static uint32_t count_more(struct protobuf_reader rest, uint32_t tag, bool all)
     return count;
 }
 
-/* One more item of a list, cleared; NULL when it would be too much. */
+/* One more item of a list, cleared; NULL when it would be too much, and from then on, as a tolerant reader goes on. */
 static void *push(struct record_reader *reader, uint32_t tag, struct record_list *list, size_t size)
 {
     struct record_message *msg = reader->message;
     uint64_t bit = (uint64_t)1 << tag;
     bool first = !(msg->seen & bit), again = !first && msg->last_tag != tag && !(msg->counted & bit);
+    if (msg->full & bit)
+        return NULL;
     if (first || again) {
         uint32_t more = 1 + count_more(msg->rest, tag, again);
         char *items = take(reader, (size_t)list->len + more, size);
-        if (!items)
+        if (!items) {
+            msg->full |= bit;
             return NULL;
+        }
         if (list->len)
             memcpy(items, list->items, list->len * size);
         list->items = items;
@@ -255,6 +261,8 @@ const struct record_ops record_list_ops = { list_read, list_write,   list_read_p
                                             list_copy, list_put_key, list_view };
 
 const struct record_kind record_STRS = RECORD_LIST_OF(ITEM_STR, WIRE_BYTES);
+const struct record_kind record_INT64S = RECORD_LIST_OF(INT64, WIRE_VARINT);
+const struct record_kind record_BOOLS = RECORD_LIST_OF(BOOL, WIRE_VARINT);
 
 /* ---- maps: lists of entries that begin with their key ---- */
 
@@ -321,8 +329,10 @@ READ(map_read)
         int r = record_read_str(reader, &here, key, (struct str *)(void *)entry);
         if (r == 0 && kind->item && (!yyjson_is_null(item) || kind->item->reads_null))
             r = kind->item->ops->read(kind->item, reader, &here, item, field, entry + kind->item_offset);
-        if (r < 0)
+        if (r < 0 && !record_skips(reader))
             return r;
+        if (r < 0)
+            memset(entry + sizeof(struct str), 0, size - sizeof(struct str));
         is_sorted = is_sorted && follows(list, i, size);
     }
     struct str twice = is_sorted ? (struct str){ 0 } : record_sort_entries(list, size);
@@ -382,6 +392,10 @@ READ_PROTOBUF(map_read_protobuf)
         return too_big(reader, path);
     struct record_message *msg = reader->message;
     int r = read_entry(kind, reader, path, in->bytes, field, entry);
+    if (r < 0 && reader->tolerant) { /* an entry without a value that can be read is none */
+        memset(entry, 0, size);
+        list->len--;
+    }
     if (r == 0 && !follows(list, list->len - 1, size))
         msg->unsorted |= (uint64_t)1 << in->tag;
     return r;

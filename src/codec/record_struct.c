@@ -8,6 +8,27 @@
 
 enum { BUDGET_BYTES_MIN = 1 << 20, BUDGET_BYTES_PER_BYTE = 32 };
 
+bool record_skips(struct record_reader *reader)
+{
+    if (!reader->tolerant)
+        return false;
+    reader->skipped++;
+    reader->err = NULL;
+    return true;
+}
+
+static size_t field_size(const struct record_field *field)
+{
+    return field->kind->size ? field->kind->size : field->type->size;
+}
+
+/* Is the field of a version of JSON that came later? */
+static bool is_newer(const struct record_field *field, struct record_version version)
+{
+    uint32_t since = field->flags >> RECORD_SINCE_SHIFT;
+    return since && version.has && !version.has(version.version, since);
+}
+
 /* ---- JSON in ---- */
 
 static int unknown_field(struct record_reader *reader, const struct path *at, const yyjson_val *key,
@@ -17,6 +38,8 @@ static int unknown_field(struct record_reader *reader, const struct path *at, co
     size_t best = 3; /* farther than two letters is not a slip */
     for (uint32_t i = 0; i < type->len; i++) {
         size_t apart = str_distance(at->name, str_from(type->fields[i].name), true);
+        if (is_newer(&type->fields[i], reader->version))
+            continue;
         if (apart < best && apart < at->name.len) {
             best = apart;
             near = type->fields[i].name;
@@ -60,6 +83,8 @@ static int read_fields(struct record_reader *reader, const struct path *path, yy
         struct path here = { .parent = path, .name = record_text(key) };
         const struct record_field *field = record_own_field(type, here.name), *unnamed;
         char *into = record;
+        if (field && is_newer(field, reader->version))
+            field = NULL;
         int r = reader->mode & RECORD_STRICT ? check_key(reader, &here, key, type, field, &seen) : 0;
         if (r < 0)
             return r;
@@ -69,9 +94,12 @@ static int read_fields(struct record_reader *reader, const struct path *path, yy
         }
         if (!field || (yyjson_is_null(item) && !field->kind->reads_null))
             continue;
-        r = field->kind->ops->read(field->kind, reader, &here, item, field, into + field->offset);
-        if (r < 0)
+        into += field->offset;
+        r = field->kind->ops->read(field->kind, reader, &here, item, field, into);
+        if (r < 0 && !record_skips(reader))
             return r;
+        if (r < 0)
+            memset(into, 0, field_size(field));
     }
     return 0;
 }
@@ -162,7 +190,7 @@ void record_write_fields(const struct record_writer *writer, const struct record
     bool by_tag = writer->in_tag_order && index->tags_len == type->len;
     for (uint32_t i = 0; i < type->len; i++) {
         const struct record_field *field = &type->fields[by_tag ? index->in_tag_order[i] : i];
-        if (!(field->flags & RECORD_OLDER))
+        if (!(field->flags & RECORD_OLDER) && !is_newer(field, writer->version))
             write_field(writer, field, (const char *)record + field->offset);
     }
 }
@@ -194,8 +222,11 @@ static int read_protobuf_field(struct record_reader *reader, const struct path *
                                                       : "expected a number, got something else");
     if (kind->is_single && msg->seen >> in->tag & 1)
         return record_refuse(reader, here, -EBADMSG, "comes twice");
-    int r = kind->ops->read_protobuf(kind, reader, here, in, field, (char *)msg->record + field->offset);
+    char *at = (char *)msg->record + field->offset;
+    int r = kind->ops->read_protobuf(kind, reader, here, in, field, at);
     msg->seen |= (uint64_t)1 << in->tag;
+    if (r < 0 && reader->tolerant && kind->is_single)
+        memset(at, 0, field_size(field));
     return r;
 }
 
@@ -216,11 +247,16 @@ static int read_message(struct record_reader *reader, const struct path *path, s
     int r;
     while ((r = protobuf_next(&msg->rest, &in)) > 0) {
         uint8_t row = in.tag < RECORD_TAGS_MAX ? type->index->by_tag[in.tag] : 0;
-        if (row && (r = read_protobuf_field(reader, path, &type->fields[row - 1], &in)) < 0)
+        r = row ? read_protobuf_field(reader, path, &type->fields[row - 1], &in) : 0;
+        if (r < 0 && !record_skips(reader))
             return r;
-        msg->last_tag = in.tag;
+        msg->last_tag = r < 0 ? 0 : in.tag; /* a field that was passed over may have begun no run */
     }
-    return r < 0 ? record_refuse(reader, path, r, "%s", protobuf_problem(r)) : 0;
+    if (r < 0) {
+        r = record_refuse(reader, path, r, "%s", protobuf_problem(r));
+        return record_skips(reader) ? 0 : r; /* what came before it has been read */
+    }
+    return 0;
 }
 
 int record_read_protobuf(struct record_reader *reader, const struct path *path, struct str bytes,

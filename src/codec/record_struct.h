@@ -15,9 +15,13 @@ struct record_message {
     struct protobuf_reader rest;
     uint64_t seen;     /* tags that came */
     uint64_t counted;  /* of lists whose array is long enough for all of the message */
+    uint64_t full;     /* of lists that may not grow: their array would be too big */
     uint64_t unsorted; /* of maps */
-    uint32_t last_tag;
+    uint32_t last_tag; /* of the field before, if it was read; 0: it was not */
 };
+
+/* A value that cannot be read: does the reader go on behind it? */
+bool record_skips(struct record_reader *reader);
 
 /* A STR in a list or a map: one that is there has a pointer. */
 RECORD_KIND(ITEM_STR, struct str);

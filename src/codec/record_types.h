@@ -25,6 +25,14 @@ struct opt_int32 {
     bool set;
     int32_t value;
 };
+struct int64_list {
+    int64_t *items;
+    uint32_t len;
+};
+struct bool_list {
+    bool *items;
+    uint32_t len;
+};
 struct opt_int64 {
     bool set;
     int64_t value;

@@ -20,6 +20,7 @@
 #include <yaml.h>
 
 #include "base/map.h"
+#include "base/secret.h"
 #include "base/vec.h"
 #include "codec/yaml_scalar.h"
 
@@ -69,6 +70,28 @@ struct yaml {
     size_t depth, expanded_count;
     bool has_gaps;
 };
+
+/* What libyaml allocates with. It copies each scalar several times, and those of a kubeconfig are secrets: these take
+ * the place of the library's own functions where it is shared, and overwrite what is freed. Weak: a library that is
+ * linked in as an archive keeps its own. */
+void *yaml_malloc(size_t size);
+void *yaml_realloc(void *ptr, size_t size);
+void yaml_free(void *ptr);
+
+__attribute__((weak)) void *yaml_malloc(size_t size)
+{
+    return secret_malloc(size);
+}
+
+__attribute__((weak)) void *yaml_realloc(void *ptr, size_t size)
+{
+    return secret_realloc(ptr, size);
+}
+
+__attribute__((weak)) void yaml_free(void *ptr)
+{
+    secret_free(ptr);
+}
 
 #define FAIL(yaml, position, ...) \
     error_at((yaml)->err, -EINVAL, (yaml)->stream->path, (position) >> 32, (position) & INT32_MAX, \
@@ -530,6 +553,7 @@ int yaml_next(struct doc_stream *stream, struct doc *ret, struct error *err)
     struct yaml *yaml = stream->parser;
     yaml->stream = stream;
     yaml->err = err;
+    yaml->strings.secret = stream->secret;
     for (;;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&yaml->parser, &event))

@@ -2,6 +2,7 @@
 #ifndef CONFIG_BUILD_H
 #define CONFIG_BUILD_H
 
+#include "config/api_versions.h"
 #include "config/config.h"
 #include "config/kinds.h"
 
@@ -22,6 +23,7 @@ struct profile_source {
 struct config_build {
     const struct doc *doc; /* NULL: nothing is read */
     yyjson_val *root;
+    const struct api_version *version; /* of the document */
     const struct config_env *env;
     const struct plugin_catalog *catalog;
     const struct features *features;
@@ -41,10 +43,13 @@ int build_error(struct config_build *build, yyjson_val *at, const char *format, 
 struct source {
     struct scheduler_config config;
     struct opt_bool contention_profiling;
+    struct str healthz_address, metrics_address; /* where api_version.has_insecure_addresses */
     LIST(struct profile_source) profiles;
 };
 RECORD_TYPE(source, struct source);
 RECORD_TYPE(source_plugins, struct profile_plugins);
+/* The fields of the configuration that the release knows. */
+struct record_version release_fields(const struct release *release);
 
 /* Decoding. Fills in the scheduler's settings and gives out the profiles as written. */
 struct profile_sources {
@@ -53,7 +58,10 @@ struct profile_sources {
 };
 int source_decode(struct config_build *build, struct profile_sources *ret);
 
-/* renamed.c: plugins of older releases. Drops the enabled ones that another plugin covers, with a warning. */
+/* renamed.c: names that kube-scheduler does not have. Puts the plugin's own name in the place of an alias, with a
+ * warning; a list with both is an error. */
+int renamed_replace(struct config_build *build, size_t index, struct profile_source *source);
+/* Drops enabled plugins of older releases that another plugin covers, with a warning. */
 void renamed_drop(struct config_build *build, size_t index, struct profile_plugins *plugins,
                   const struct profile_config *profile);
 
@@ -64,6 +72,9 @@ int profile_build(struct config_build *build, size_t index, struct profile_sourc
 bool profile_names_plugin(const struct profile_config *profile, struct str plugin);
 /* After validation: what runs at each extension point. */
 int profile_expand(struct config_build *build, size_t index, struct profile_config *profile);
+
+/* needs.c: after expansion. Warns of plugins that fail because they are not enabled where they prepare. */
+void needs_warn(struct config_build *build, const struct profile_config *profile);
 
 /* validate.c: the scheduler's settings, profiles and extenders. */
 int validate_config(struct config_build *build);

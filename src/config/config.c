@@ -133,6 +133,7 @@ static int build_config(struct config_build *build)
         return r;
     if (build->env->override)
         build->env->override(build->env->override_context, config);
+    config->percentage_of_nodes_to_score.set = true;
     config->profiles.items = arena_array(build->arena, struct profile_config, sources.len);
     config->profiles.len = sources.len;
     for (uint32_t i = 0; i < sources.len && r == 0; i++)
@@ -145,6 +146,8 @@ static int build_config(struct config_build *build)
         r = profile_expand(build, i, &config->profiles.items[i]);
         if (r == 0)
             r = check_queue_sort(build, i);
+        if (r == 0)
+            needs_warn(build, &config->profiles.items[i]);
     }
     return r;
 }
@@ -155,7 +158,7 @@ static int config_build(const struct doc *doc, yyjson_val *root, const struct co
 {
     struct features features;
     struct scheduler_config config = { 0 };
-    features_default(&features);
+    features_default(&features, NULL, 0);
     struct config_build build = {
         .doc = doc,
         .root = root,
@@ -215,6 +218,7 @@ static int check_rest(struct config_file *file, struct warnings *warnings, struc
 static int load_stream(struct config_file *file, const struct config_env *env, struct arena *arena,
                        struct scheduler_config *ret, struct warnings *warnings, struct error *err)
 {
+    arena->secret = true; /* keys and URLs of extenders */
     int r = read_document(file, env, arena, ret, warnings, err);
     if (r == 0) {
         r = check_rest(file, warnings, err);
@@ -233,7 +237,7 @@ int config_load(const char *path, const struct config_env *env, struct arena *ar
                 struct scheduler_config *ret, struct warnings *warnings, struct error *err)
 {
     struct config_file *file = arena_new(arena, struct config_file);
-    int r = doc_stream_open(&file->stream, path, err);
+    int r = doc_stream_open_secret(&file->stream, path, err);
     return r < 0 ? r : load_stream(file, env, arena, ret, warnings, err);
 }
 
@@ -243,6 +247,7 @@ int config_load_text(const char *path, char *text, size_t len, const struct conf
 {
     struct config_file *file = arena_new(arena, struct config_file);
     doc_stream_init(&file->stream, path, text, len);
+    file->stream.secret = true;
     return load_stream(file, env, arena, ret, warnings, err);
 }
 

@@ -2,8 +2,9 @@
  *
  *     file ──decode (strict)──▶ defaults, merge ──▶ validate ──▶ expand multiPoint ──▶ struct scheduler_config
  *
- * kubescheduler.config.k8s.io/v1 is read as kube-scheduler v1.36 reads it; v1beta3 is read the same way, with a
- * warning. What is wrong is said in the reference's sentences, behind file, line and column.
+ * kubescheduler.config.k8s.io/v1 is read as the release's kube-scheduler reads it. v1beta3 and v1beta2 are read the
+ * same way, with their own defaults and a warning. What is wrong is said in the reference's sentences, behind file,
+ * line and column.
  *
  * Which plugins there are, and at which extension points, is told from above by a struct plugin_catalog: this
  * layer knows no plugin but by name. */
@@ -22,6 +23,10 @@ struct catalog_plugin {
     const char *name;
     uint32_t points_mask;                /* POINT_BIT() of each extension point that it implements */
     const struct plugin_args_kind *args; /* NULL: it has none, or decodes them itself */
+    struct newer_points newer;           /* of points_mask */
+    enum behaviour since;                /* what it came with */
+    /* Of points_mask, where it fails for every pod unless it is enabled at PreFilter, or at PreScore. */
+    uint32_t needs_pre_filter, needs_pre_score;
 };
 
 /* The plugins that exist. Names are unique. */
@@ -84,6 +89,7 @@ struct profile_config {
 
 struct leader_election_config {
     bool leader_elect;
+    bool names_lease; /* the name of the lease is given, and no default */
     int64_t lease_duration_ns, renew_deadline_ns, retry_period_ns;
     struct str resource_lock, resource_name, resource_namespace;
 };
@@ -117,7 +123,8 @@ struct extender_config {
 struct config_file;
 
 struct scheduler_config {
-    struct str api_version; /* of the file */
+    struct str api_version;        /* of the file */
+    const struct release *release; /* whose configuration it is */
     int32_t parallelism;
     struct leader_election_config leader_election;
     struct client_connection_config client_connection;
@@ -139,6 +146,7 @@ struct config_env {
     /* Has the last word on the scheduler's settings before they are checked; may be NULL. */
     void (*override)(const void *context, struct scheduler_config *config);
     const void *override_context;
+    struct str scheduler_name; /* of the profile where no file is read; empty: default-scheduler */
 };
 
 /* Reads a file ("-": standard input). Everything but raw arguments lives in the arena; raw arguments live until
@@ -154,6 +162,13 @@ int config_load_text(const char *path, char *text, size_t len, const struct conf
 int config_default(const struct config_env *env, struct arena *arena, struct scheduler_config *ret,
                    struct error *err);
 void config_release(struct scheduler_config *config);
+/* The plugins that a configuration enables anywhere, each once, in the arena; the caller releases the list. A text that
+ * cannot be read has none: reading it as a configuration says what is wrong. */
+struct config_names {
+    struct str *items;
+    size_t len, cap;
+};
+void config_plugin_names(struct str text, struct arena *arena, struct config_names *ret);
 /* The arguments of a plugin in this profile, or NULL. */
 const struct plugin_args *profile_plugin_args(const struct profile_config *profile, struct str plugin);
 /* The decoded arguments of a built-in plugin that has some; never NULL where the plugin is enabled. */

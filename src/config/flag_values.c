@@ -197,21 +197,22 @@ READ(IP)
 READ(VERSION)
 {
     bool on;
-    struct str base = STR(KUBERNETES_VERSION);
+    const char *version = release_default()->version;
+    size_t len = strlen(version) + 1;
     if (str_starts_with(text, STR("v"))) {
-        char next = text.len > base.len ? text.ptr[base.len] : '\0';
-        if (!str_starts_with(text, base) || (next && next != '-' && next != '+'))
+        char next = text.len > len ? text.ptr[len] : '\0';
+        if (!str_starts_with(str_slice(text, 1, text.len), str_from(version)) ||
+            (next && next != '-' && next != '+'))
             return error_set(why, -EINVAL,
-                             "it must begin with " KUBERNETES_VERSION
-                             ", the version of Kubernetes whose scheduler this is");
+                             "it must begin with v%s, the version of Kubernetes whose scheduler this is",
+                             version);
         *(struct str *)ret = arena_str(arena, text);
     } else if (str_is(text, "raw")) {
         *(struct str *)ret = STR("raw");
     } else if (flag_read_bool(text, &on)) {
         *(struct str *)ret = on ? STR("true") : STR("false");
     } else {
-        return error_set(why, -EINVAL,
-                         "expected nothing, raw, or a version such as " KUBERNETES_VERSION "-custom");
+        return error_set(why, -EINVAL, "expected nothing, raw, or a version such as v%s-custom", version);
     }
     return 0;
 }

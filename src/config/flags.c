@@ -32,43 +32,6 @@ const struct flag_info flag_infos[FLAG_COUNT] = {
 #undef FLAG
 };
 
-/* Flags of older releases, and what to do instead. */
-static const struct {
-    const char *name, *instead;
-} removed_flags[] = {
-#define POLICY "scheduling policies are gone since v1.23; say the same in the profiles of a file for --config"
-    { "policy-config-file", POLICY },
-    { "policy-configmap", POLICY },
-    { "policy-configmap-namespace", POLICY },
-    { "use-legacy-policy-config", POLICY },
-#undef POLICY
-    { "algorithm-provider", "choose plugins in the profiles of a file for --config" },
-    { "scheduler-name", "set profiles[].schedulerName in a file for --config" },
-    { "hard-pod-affinity-symmetric-weight",
-      "set hardPodAffinityWeight in the arguments of InterPodAffinity in a file for --config" },
-    { "failure-domains", "pods name their topology keys themselves" },
-    { "lock-object-name", "use --leader-elect-resource-name" },
-    { "lock-object-namespace", "use --leader-elect-resource-namespace" },
-    { "address", "there is no serving without TLS; use --bind-address" },
-    { "port", "there is no serving without TLS; use --secure-port" },
-    { "insecure-bind-address", "there is no serving without TLS; use --bind-address" },
-    { "insecure-port", "there is no serving without TLS; use --secure-port" },
-#define KLOG "log lines go to standard error; redirect them"
-    { "logtostderr", KLOG },
-    { "alsologtostderr", KLOG },
-    { "stderrthreshold", KLOG },
-    { "log-dir", KLOG },
-    { "log-file", KLOG },
-    { "log-file-max-size", KLOG },
-    { "one-output", KLOG },
-#undef KLOG
-    { "log-backtrace-at", "use -v or --vmodule to see more" },
-    { "add-dir-header", "use --logging-format=json for more about each line" },
-    { "skip-headers", "use --logging-format=json for lines that programs read" },
-    { "skip-log-headers", "use --logging-format=json for lines that programs read" },
-    { "experimental-logging-sanitization", "what must stay secret is never logged" },
-};
-
 /* ---- parsing ---- */
 
 struct parser {
@@ -103,13 +66,13 @@ static int find_flag(struct str name)
     return -1;
 }
 
-static int unknown_flag(struct parser *parser, struct str name)
+/* The legacy flag of that name, or -1. */
+static int find_legacy(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(removed_flags); i++)
-        if (is_name_of(removed_flags[i].name, name))
-            return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT " (Kubernetes removed it): %s",
-                             STR_ARG(name), removed_flags[i].instead);
-    return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT, STR_ARG(name));
+    for (int i = 0; i < LEGACY_COUNT; i++)
+        if (is_name_of(legacy_flag_name((enum legacy_flag)i), name))
+            return i;
+    return -1;
 }
 
 static int set_flag(struct parser *parser, int flag, struct str value)
@@ -130,20 +93,36 @@ static int set_flag(struct parser *parser, int flag, struct str value)
     return 0;
 }
 
+/* Whether it is accepted is known at the end. */
+static int parse_legacy(struct parser *parser, struct str name, struct str value)
+{
+    int legacy = find_legacy(name);
+    if (legacy < 0)
+        return error_set(parser->err, -EINVAL, "unknown flag: --" STR_FMT,
+                         STR_ARG(str_slice(name, 0, MIN(name.len, 200u))));
+    const char *bare = flag_kinds[legacy_flag_kind((enum legacy_flag)legacy)].when_bare;
+    if (!value.ptr && !bare && parser->len)
+        value = str_from(next_arg(parser));
+    parser->flags->legacy[legacy] = value.ptr ? value : str_from(bare ? bare : "");
+    return 0;
+}
+
 /* "--name", "--name=value", "--name" "value" */
 static int parse_long(struct parser *parser, const char *arg)
 {
-    struct str text = str_from(arg + 2);
+    struct str text = str_from(arg + 2), value = { 0 };
     ptrdiff_t equals = str_find(text, '=');
     struct str name = equals < 0 ? text : str_slice(text, 0, (size_t)equals);
+    if (equals >= 0)
+        value = str_slice(text, (size_t)equals + 1, text.len);
     if (str_empty(name) || name.ptr[0] == '-')
         return error_set(parser->err, -EINVAL, "bad flag syntax: %.200s", arg);
     int flag = find_flag(name);
     if (flag < 0)
-        return unknown_flag(parser, str_slice(name, 0, MIN(name.len, 200u)));
+        return parse_legacy(parser, name, value);
     const char *bare = flag_kinds[flag_infos[flag].kind].when_bare;
-    if (equals >= 0)
-        return set_flag(parser, flag, str_slice(text, (size_t)equals + 1, text.len));
+    if (value.ptr)
+        return set_flag(parser, flag, value);
     if (bare)
         return set_flag(parser, flag, str_from(bare));
     if (!parser->len)
@@ -194,7 +173,7 @@ static int parse(struct parser *parser)
     if (parser->extra.ptr && !parser->flags->help)
         return error_set(parser->err, -EINVAL, "no arguments are taken but flags, got \"%.200s\"",
                          parser->extra.ptr);
-    return 0;
+    return legacy_flags_read(parser->flags, parser->err);
 }
 
 static void set_defaults(struct scheduler_flags *flags)
@@ -234,8 +213,9 @@ void flags_release(struct scheduler_flags *flags)
 /* The flags that are fields of the configuration as well. */
 static const struct config_flag {
     enum flag flag;
-    size_t offset, size;   /* of the field */
-    bool replaced_by_file; /* counts only where there is no configuration file */
+    size_t offset, size; /* of the field */
+    const char
+        *in_file; /* counts only where there is no configuration file, which has this field; NULL: always */
 } config_flags[] = {
 #define FIELD(name) (((struct scheduler_config *)0)->name)
 #define ROW(name, field, ...) \
@@ -243,12 +223,12 @@ static const struct config_flag {
       offsetof(struct scheduler_config, field) + \
           RECORD_SAME_TYPE(FIELD(field), __typeof__(((struct scheduler_flags *)0)->name)), \
       sizeof(FIELD(field)), __VA_ARGS__ }
-    ROW(profiling, enable_profiling, true),
-    ROW(contention_profiling, enable_contention_profiling, true),
-    ROW(kubeconfig, client_connection.kubeconfig, true),
-    ROW(kube_api_content_type, client_connection.content_type, true),
-    ROW(kube_api_qps, client_connection.qps, true),
-    ROW(kube_api_burst, client_connection.burst, true),
+    ROW(profiling, enable_profiling, "enableProfiling"),
+    ROW(contention_profiling, enable_contention_profiling, "enableContentionProfiling"),
+    ROW(kubeconfig, client_connection.kubeconfig, "clientConnection.kubeconfig"),
+    ROW(kube_api_content_type, client_connection.content_type, "clientConnection.contentType"),
+    ROW(kube_api_qps, client_connection.qps, "clientConnection.qps"),
+    ROW(kube_api_burst, client_connection.burst, "clientConnection.burst"),
     ROW(leader_elect, leader_election.leader_elect),
     ROW(leader_elect_lease_duration, leader_election.lease_duration_ns),
     ROW(leader_elect_renew_deadline, leader_election.renew_deadline_ns),
@@ -260,16 +240,36 @@ static const struct config_flag {
 #undef FIELD
 };
 
+/* kube-scheduler looks at its service account where a file names no kubeconfig, whatever the flag says. Of a user who
+ * asks for legacy flags the flag is what is meant. */
+static bool fills_gaps(const struct scheduler_flags *flags, const struct config_flag *row)
+{
+    return flags->legacy_flags && row->flag == FLAG_kubeconfig;
+}
+
+static bool counts(const struct scheduler_flags *flags, const struct config_flag *row,
+                   const struct scheduler_config *config)
+{
+    if (!flags->given[row->flag])
+        return false;
+    return str_empty(flags->config) || !row->in_file ||
+           (fills_gaps(flags, row) && str_empty(config->client_connection.kubeconfig));
+}
+
 /* Lays the flags that were given over a configuration. */
 static void override(const void *context, struct scheduler_config *config)
 {
     const struct scheduler_flags *flags = context;
     for (size_t i = 0; i < ARRAY_SIZE(config_flags); i++) {
         const struct config_flag *row = &config_flags[i];
-        if (flags->given[row->flag] && (str_empty(flags->config) || !row->replaced_by_file))
+        if (counts(flags, row, config))
             memcpy((char *)config + row->offset, (const char *)flags + flag_infos[row->flag].offset,
                    row->size);
     }
+    if (flags->given[FLAG_leader_elect_resource_name])
+        config->leader_election.names_lease = true;
+    if (!config->percentage_of_nodes_to_score.set)
+        config->percentage_of_nodes_to_score = legacy_percentage(flags);
 }
 
 static struct config_env env_of(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
@@ -280,17 +280,59 @@ static struct config_env env_of(const struct scheduler_flags *flags, const struc
         .features = features,
         .override = override,
         .override_context = flags,
+        .scheduler_name = flags->legacy[LEGACY_scheduler_name],
     };
 }
+
+/* ---- warnings ---- */
 
 static void warn_of_replaced(const struct scheduler_flags *flags, struct arena *arena,
                              struct warnings *warnings)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(config_flags) && warnings; i++)
-        if (config_flags[i].replaced_by_file && flags->given[config_flags[i].flag])
-            *vec_push(&warnings->list) =
-                arena_printf(arena, "--%s is ignored, because there is a configuration file",
-                             flag_infos[config_flags[i].flag].name);
+    for (size_t i = 0; i < ARRAY_SIZE(config_flags); i++) {
+        const struct config_flag *row = &config_flags[i];
+        if (!row->in_file || !flags->given[row->flag])
+            continue;
+        const char *how = fills_gaps(flags, row) ? "counts only if the configuration file says nothing of it"
+                                                 : "is ignored, because there is a configuration file";
+        *vec_push(&warnings->list) =
+            arena_printf(arena, "--%s %s; set %s there", flag_infos[row->flag].name, how, row->in_file);
+    }
+}
+
+/* Is it a scheduler beside the cluster's own one that uses the lease of that one, because it names none? */
+static bool shares_lease(const struct scheduler_config *config)
+{
+    const struct leader_election_config *election = &config->leader_election;
+    return election->leader_elect && !election->names_lease &&
+           str_is(election->resource_namespace, "kube-system") &&
+           !config_profile(config, STR("default-scheduler"));
+}
+
+static void warn_of_shared_lease(const struct scheduler_config *config, struct arena *arena,
+                                 struct warnings *warnings)
+{
+    struct str name = config->profiles.items[0].scheduler_name;
+    if (shares_lease(config))
+        *vec_push(&warnings->list) =
+            arena_printf(arena,
+                         "no profile is named default-scheduler, and leaderElection names no lease: it is "
+                         "kube-system/kube-scheduler, which is the lease of the scheduler that a cluster has "
+                         "already, and only one "
+                         "of the two works at a time; set leaderElection.resourceName (such as " STR_FMT
+                         "), or leaderElection.leaderElect: false for a single replica",
+                         STR_ARG(name));
+}
+
+static int finish_load(int r, const struct scheduler_flags *flags, const struct scheduler_config *config,
+                       struct arena *arena, struct warnings *warnings)
+{
+    if (r < 0 || !warnings)
+        return r;
+    if (!str_empty(flags->config))
+        warn_of_replaced(flags, arena, warnings);
+    warn_of_shared_lease(config, arena, warnings);
+    return 0;
 }
 
 int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog *catalog,
@@ -298,10 +340,9 @@ int flags_load(const struct scheduler_flags *flags, const struct plugin_catalog 
                struct warnings *warnings, struct error *err)
 {
     const struct config_env env = env_of(flags, catalog, features);
-    if (str_empty(flags->config))
-        return config_default(&env, arena, ret, err);
-    warn_of_replaced(flags, arena, warnings);
-    return config_load(flags->config.ptr, &env, arena, ret, warnings, err);
+    int r = str_empty(flags->config) ? config_default(&env, arena, ret, err)
+                                     : config_load(flags->config.ptr, &env, arena, ret, warnings, err);
+    return finish_load(r, flags, ret, arena, warnings);
 }
 
 int flags_load_text(const struct scheduler_flags *flags, struct str text,
@@ -313,6 +354,6 @@ int flags_load_text(const struct scheduler_flags *flags, struct str text,
     char *copy = xcalloc(1, (size_t)text.len + YYJSON_PADDING_SIZE);
     if (text.len)
         memcpy(copy, text.ptr, text.len);
-    warn_of_replaced(flags, arena, warnings);
-    return config_load_text(flags->config.ptr, copy, text.len, &env, arena, ret, warnings, err);
+    int r = config_load_text(flags->config.ptr, copy, text.len, &env, arena, ret, warnings, err);
+    return finish_load(r, flags, ret, arena, warnings);
 }

@@ -29,8 +29,6 @@ static void warn(struct check *check, const char *format, ...)
 
 /* ---- versions and gates ---- */
 
-enum { MINOR_OLDEST = 33, MINOR_NEWEST = 36 };
-
 /* "1.36", "v1.36.0"; *ret is the minor number. */
 static int read_minor(struct str text, int64_t *ret, struct error *err)
 {
@@ -39,8 +37,8 @@ static int read_minor(struct str text, int64_t *ret, struct error *err)
     struct str minor = dot < 0 ? (struct str){ 0 } : str_slice(number, (size_t)dot + 1, number.len);
     if (str_ends_with(minor, STR(".0")))
         minor.len -= 2;
-    if (dot < 0 || !str_is(str_slice(number, 0, (size_t)dot), KUBERNETES_MAJOR) || !minor.len ||
-        minor.ptr[0] < '0' || minor.ptr[0] > '9' || !str_to_int64(minor, ret))
+    if (dot < 0 || !str_is(str_slice(number, 0, (size_t)dot), "1") || !minor.len || minor.ptr[0] < '0' ||
+        minor.ptr[0] > '9' || !str_to_int64(minor, ret))
         return error_set(err, -EINVAL,
                          "could not parse \"" STR_FMT "\" as version; expected one such as 1.36",
                          STR_ARG(text));
@@ -66,27 +64,49 @@ static int check_version(struct check *check, const char *flag, const struct str
     return 0;
 }
 
+static int check_emulated(struct check *check, int64_t minor)
+{
+    _cleanup_(strbuf_release) struct strbuf known = { 0 };
+    int64_t newest = RELEASE_DEFAULT, oldest = newest - RELEASES_ACCEPTED;
+    if (release_of(minor))
+        return 0;
+    if (minor < oldest || minor > newest)
+        return error_set(check->err, -EINVAL, "emulation version 1.%lld is not between [1.%lld, 1.%lld.0]",
+                         (long long)minor, (long long)oldest, (long long)newest);
+    release_list(&known);
+    return error_set(check->err, -EINVAL, "emulation version 1.%lld: berth does not support that, only %s",
+                     (long long)minor, known.text);
+}
+
 static int check_versions(struct check *check)
 {
-    int64_t emulated = MINOR_NEWEST, compatible = MINOR_NEWEST - 1;
+    int64_t emulated = RELEASE_DEFAULT, oldest = RELEASE_DEFAULT - RELEASES_ACCEPTED, compatible = 0;
     int r = check_version(check, "emulated-version", &check->flags->emulated_version, &emulated);
     if (r == 0)
         r = check_version(check, "min-compatibility-version", &check->flags->min_compatibility_version,
                           &compatible);
+    if (r == 0)
+        r = check_emulated(check, emulated);
     if (r < 0)
         return r;
-    if (emulated < MINOR_OLDEST || emulated > MINOR_NEWEST)
-        return error_set(check->err, -EINVAL, "emulation version 1.%lld is not between [1.%d, 1.%d.0]",
-                         (long long)emulated, MINOR_OLDEST, MINOR_NEWEST);
-    if (emulated != MINOR_NEWEST)
+    if (check->flags->min_compatibility_version.len && (compatible < oldest || compatible > emulated))
         return error_set(check->err, -EINVAL,
-                         "emulation version 1.%lld: berth does not support that, only 1.%d",
-                         (long long)emulated, MINOR_NEWEST);
-    if (compatible < MINOR_OLDEST || compatible > emulated)
-        return error_set(check->err, -EINVAL,
-                         "minCompatibilityVersion version 1.%lld is not between [1.%d, 1.%lld]",
-                         (long long)compatible, MINOR_OLDEST, (long long)emulated);
+                         "minCompatibilityVersion version 1.%lld is not between [1.%lld, 1.%lld]",
+                         (long long)compatible, (long long)oldest, (long long)emulated);
+    features_default(check->features, release_of(emulated), (int)compatible);
     return 0;
+}
+
+const struct release *flags_emulated(const struct scheduler_flags *flags)
+{
+    struct str given = flags->emulated_version.len ? flags->emulated_version.items[0] : (struct str){ 0 };
+    struct str text = given;
+    struct error err;
+    int64_t minor;
+    str_cut(&text, '=');
+    if (!given.len || read_minor(utf8_trim(text.ptr ? text : given), &minor, &err) < 0 || !release_of(minor))
+        return release_default();
+    return release_of(minor);
 }
 
 static int check_gates(struct check *check)
@@ -101,17 +121,24 @@ static int check_gates(struct check *check)
                              "do not mix use");
         if (!str_empty(component) && !str_is(component, "kube"))
             return error_set(check->err, -EINVAL, "component not registered: " STR_FMT, STR_ARG(component));
-        int r = feature_choose(&choices, gates->items[i].setting, check->err);
+        int r = feature_choose(&choices, check->features, gates->items[i].setting, check->err);
         if (r < 0)
             return r;
     }
-    for (size_t i = 0; i < FEATURE_COUNT; i++)
-        if (choices.given[i] &&
-            (feature_infos[i].stage == FEATURE_GA || feature_infos[i].stage == FEATURE_DEPRECATED))
+    for (size_t i = 0; i < FEATURE_COUNT; i++) {
+        const struct feature_state *state = feature_state(check->features, (enum feature)i);
+        if (choices.given[i] && (state->stage == FEATURE_GA || state->stage == FEATURE_DEPRECATED))
             warn(check, "feature gate %s=%s is %s; it will be removed in a future release",
                  feature_infos[i].name, choices.value[i] ? "true" : "false",
-                 feature_infos[i].stage == FEATURE_GA ? "GA" : "deprecated");
+                 state->stage == FEATURE_GA ? "GA" : "deprecated");
+    }
     return features_resolve(&choices, check->features, check->err);
+}
+
+static int check_legacy(struct check *check)
+{
+    legacy_flags_warn(check->flags, check->warnings);
+    return 0;
 }
 
 /* ---- logs ---- */
@@ -236,13 +263,15 @@ static bool is_metric_name(struct str text, bool label)
 static int check_metrics(struct check *check)
 {
     const struct scheduler_flags *flags = check->flags;
+    char previous[16];
+    snprintf(previous, sizeof(previous), "1.%d", check->features->release->minor - 1);
     if (!str_empty(flags->show_hidden_metrics_for_version) &&
-        !str_is(flags->show_hidden_metrics_for_version, "1.35"))
+        !str_is(flags->show_hidden_metrics_for_version, previous))
         return error_set(
             check->err, -EINVAL,
             "--show-hidden-metrics-for-version: Invalid value: \"" STR_FMT
-            "\": must be omitted or have the value '1.35'; only the previous minor version is allowed",
-            STR_ARG(flags->show_hidden_metrics_for_version));
+            "\": must be omitted or have the value '%s'; only the previous minor version is allowed",
+            STR_ARG(flags->show_hidden_metrics_for_version), previous);
     for (uint32_t i = 0; i < flags->disabled_metrics.len; i++)
         if (!is_metric_name(flags->disabled_metrics.items[i], false))
             return error_set(check->err, -EINVAL,
@@ -267,7 +296,8 @@ int flags_check(struct scheduler_flags *flags, struct features *ret, struct warn
                 struct error *err)
 {
     static int (*const steps[])(struct check *) = {
-        check_versions, check_gates, check_logs, check_serving, check_authentication, check_metrics,
+        check_legacy,  check_versions,       check_gates,   check_logs,
+        check_serving, check_authentication, check_metrics,
     };
     struct features features;
     struct check check = { .flags = flags, .features = &features, .warnings = warnings, .err = err };

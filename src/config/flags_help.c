@@ -11,7 +11,7 @@
 static const char introduction[] =
     "Watches a Kubernetes cluster and gives every new pod a node: filters out the nodes\n"
     "that cannot run it, scores the others, and binds the pod to the best one. It takes\n"
-    "the flags and the configuration file of kube-scheduler " KUBERNETES_VERSION " and decides as it does,\n"
+    "the flags and the configuration file of kube-scheduler v%s and decides as it does,\n"
     "so it can stand in its place: start it with the same command line, or for a first\n"
     "look with --kubeconfig FILE. --write-config-to FILE shows every setting there is.\n"
     "\n"
@@ -77,7 +77,7 @@ static void add_synopsis(struct strbuf *out, const struct flag_info *info)
         strbuf_printf(out, "  -%c, --%s", info->letter, info->name);
     else
         strbuf_printf(out, "      --%s", info->name);
-    const char *type = flag_kinds[info->kind].type_name;
+    const char *type = flag_argument((enum flag)(info - flag_infos));
     if (*type)
         strbuf_printf(out, " %s", type);
 }
@@ -106,17 +106,49 @@ static void add_default(struct strbuf *out, const struct flag_info *info)
     }
 }
 
-static void add_gates(struct strbuf *out)
+static void add_gate(struct strbuf *out, enum feature feature, const struct feature_state *state)
 {
+    strbuf_printf(out, "%s=true|false (%s - default=%s)", feature_infos[feature].name,
+                  feature_stage_names[state->stage], state->by_default ? "true" : "false");
+}
+
+static void add_gates(struct strbuf *out, const struct release *release)
+{
+    struct features features;
+    features_default(&features, release, 0);
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
-        const struct feature_info *info = &feature_infos[i];
-        if (info->stage == FEATURE_ALPHA || info->stage == FEATURE_BETA)
-            strbuf_printf(out, "\nkube:%s=true|false (%s - default=%s)", info->name,
-                          feature_stage_names[info->stage], info->by_default ? "true" : "false");
+        const struct feature_state *state = feature_state(&features, (enum feature)i);
+        if (!state || (state->stage != FEATURE_ALPHA && state->stage != FEATURE_BETA))
+            continue;
+        strbuf_puts(out, "\nkube:");
+        add_gate(out, (enum feature)i, state);
+        struct features newer = features;
+        newer.compatible = features.release->minor;
+        const struct feature_state *later = feature_state(&newer, (enum feature)i);
+        if (later == state)
+            continue;
+        strbuf_puts(out, ", or ");
+        add_gate(out, (enum feature)i, later);
+        strbuf_printf(out, " if --min-compatibility-version>=1.%d", later->compatible);
     }
 }
 
-static void add_group(struct strbuf *out, enum flag_group group, unsigned columns)
+const char *flag_argument(enum flag flag)
+{
+    return flag_kinds[flag_infos[flag].kind].type_name;
+}
+
+void flag_describe(enum flag flag, const struct release *release, struct strbuf *out)
+{
+    const struct flag_info *info = &flag_infos[flag];
+    strbuf_puts(out, info->help);
+    if (info->kind == FLAG_KIND_GATES)
+        add_gates(out, release);
+    add_default(out, info);
+}
+
+static void add_group(struct strbuf *out, const struct release *release, enum flag_group group,
+                      unsigned columns)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     size_t width = 0;
@@ -136,35 +168,35 @@ static void add_group(struct strbuf *out, enum flag_group group, unsigned column
         add_synopsis(out, info);
         strbuf_printf(out, "%*s", (int)(width - (out->len - start)), "");
         strbuf_clear(&text);
-        strbuf_puts(&text, info->help);
-        if (info->kind == FLAG_KIND_GATES)
-            add_gates(&text);
-        add_default(&text, info);
+        flag_describe((enum flag)i, release, &text);
         add_wrapped(out, strbuf_slice(&text), width, columns);
         strbuf_putc(out, '\n');
     }
 }
 
-void flags_help(struct strbuf *out, unsigned columns)
+void flags_help(const struct scheduler_flags *flags, struct strbuf *out, unsigned columns)
 {
-    strbuf_puts(out, introduction);
+    strbuf_printf(out, introduction, flags_emulated(flags)->version);
     for (int group = 0; group < FLAG_GROUPS; group++)
-        add_group(out, (enum flag_group)group, columns);
+        add_group(out, flags_emulated(flags), (enum flag_group)group, columns);
 }
 
 /* ---- version ---- */
 
-struct str flags_reported_version(const struct scheduler_flags *flags)
+void flags_reported_version(const struct scheduler_flags *flags, struct strbuf *out)
 {
-    return str_starts_with(flags->version, STR("v")) ? flags->version
-                                                     : STR(KUBERNETES_VERSION "+berth." BERTH_VERSION);
+    if (str_starts_with(flags->version, STR("v")))
+        strbuf_str(out, flags->version);
+    else
+        strbuf_printf(out, "v%s+berth." BERTH_VERSION, flags_emulated(flags)->version);
 }
 
 bool flags_version(const struct scheduler_flags *flags, struct strbuf *out)
 {
-    struct str version = flags_reported_version(flags);
+    _cleanup_(strbuf_release) struct strbuf version = { 0 };
+    flags_reported_version(flags, &version);
     if (str_is(flags->version, "true")) {
-        strbuf_printf(out, "Kubernetes " STR_FMT "\n", STR_ARG(version));
+        strbuf_printf(out, "Kubernetes %s\n", version.text);
         return true;
     }
     if (!str_is(flags->version, "raw"))
@@ -172,12 +204,12 @@ bool flags_version(const struct scheduler_flags *flags, struct strbuf *out)
     struct utsname system = { 0 };
     uname(&system);
     strbuf_printf(out,
-                  "version.Info{Major:\"" KUBERNETES_MAJOR "\", Minor:\"" KUBERNETES_MINOR
-                  "\", EmulationMajor:\"\", EmulationMinor:\"\", MinCompatibilityMajor:\"\", "
-                  "MinCompatibilityMinor:\"\", GitVersion:\"" STR_FMT
-                  "\", GitCommit:\"\", GitTreeState:\"\", BuildDate:\"\", GoVersion:\"\", Compiler:\"%s\", "
+                  "version.Info{Major:\"1\", Minor:\"%s\", EmulationMajor:\"\", EmulationMinor:\"\", "
+                  "MinCompatibilityMajor:\"\", "
+                  "MinCompatibilityMinor:\"\", GitVersion:\"%s\", GitCommit:\"\", GitTreeState:\"\", "
+                  "BuildDate:\"\", GoVersion:\"\", Compiler:\"%s\", "
                   "Platform:\"linux/%s\"}\n",
-                  STR_ARG(version), __VERSION__,
+                  flags_emulated(flags)->minor_text, version.text, __VERSION__,
                   strcmp(system.machine, "x86_64") == 0    ? "amd64"
                   : strcmp(system.machine, "aarch64") == 0 ? "arm64"
                                                            : system.machine);

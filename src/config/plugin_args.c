@@ -2,6 +2,7 @@
 #include "config/plugin_args.h"
 
 #include "api/names.h"
+#include "config/api_versions.h"
 
 void problem_label_key(struct problems *problems, const struct path *path, struct str name)
 {
@@ -17,7 +18,7 @@ static int check_type_meta(const char *plugin, const struct doc *doc, yyjson_val
     _cleanup_(strbuf_release) struct strbuf where = { 0 };
     yyjson_val *version = yyjson_obj_get(val, "apiVersion"), *name = yyjson_obj_get(val, "kind");
     path_print(&where, path);
-    if (yyjson_is_str(version) && yyjson_get_len(version) && !config_version_known(yyjson_get_str(version)))
+    if (yyjson_is_str(version) && yyjson_get_len(version) && !api_version_find(yyjson_get_str(version)))
         return doc_error(doc, version, -EINVAL, err,
                          "%s.apiVersion: expected \"" CONFIG_GROUP "/v1\", got \"%.100s\"", where.text,
                          yyjson_get_str(version));
@@ -46,9 +47,4 @@ int plugin_args_decode(const struct plugin_args_kind *kind, const char *plugin, 
         kind->complete(args, features, arena);
     *ret = args;
     return 0;
-}
-
-bool config_version_known(const char *version)
-{
-    return strcmp(version, CONFIG_GROUP "/v1") == 0 || strcmp(version, CONFIG_GROUP "/v1beta3") == 0;
 }

@@ -27,10 +27,6 @@ struct plugin_args_kind {
     bool (*covers)(const void *args, struct str plugin);
 };
 
-#define CONFIG_GROUP "kubescheduler.config.k8s.io"
-/* Is this a group and version that we read? */
-bool config_version_known(const char *version);
-
 /* Decodes into the arena and fills in defaults; val may be NULL or null. */
 int plugin_args_decode(const struct plugin_args_kind *kind, const char *plugin, const struct doc *doc,
                        yyjson_val *val, const struct path *path, const struct features *features,

@@ -5,22 +5,26 @@
 #ifndef CONFIG_POINTS_H
 #define CONFIG_POINTS_H
 
+#include "config/versions.h"
+
 #define EXTENSION_POINTS(X) \
-    /* enum, field of the configuration, name in messages, name of the interface in messages */ \
-    X(PRE_FILTER, "preFilter", "PreFilter", "PreFilterPlugin") \
-    X(FILTER, "filter", "Filter", "FilterPlugin") \
-    X(POST_FILTER, "postFilter", "PostFilter", "PostFilterPlugin") \
-    X(RESERVE, "reserve", "Reserve", "ReservePlugin") \
-    X(PRE_SCORE, "preScore", "PreScore", "PreScorePlugin") \
-    X(SCORE, "score", "Score", "ScorePlugin") \
-    X(PRE_BIND, "preBind", "PreBind", "PreBindPlugin") \
-    X(BIND, "bind", "Bind", "BindPlugin") \
-    X(POST_BIND, "postBind", "PostBind", "PostBindPlugin") \
-    X(PERMIT, "permit", "Permit", "PermitPlugin") \
-    X(PRE_ENQUEUE, "preEnqueue", "PreEnqueue", "PreEnqueuePlugin") \
-    X(QUEUE_SORT, "queueSort", "QueueSort", "QueueSortPlugin") \
-    X(PLACEMENT_GENERATE, "placementGenerate", "PlacementGenerate", "PlacementGeneratePlugin") \
-    X(PLACEMENT_SCORE, "placementScore", "PlacementScore", "PlacementScorePlugin")
+    /* enum, field of the configuration, name in messages, name of the interface in messages, what it came with */ \
+    X(PRE_FILTER, "preFilter", "PreFilter", "PreFilterPlugin", NONE) \
+    X(FILTER, "filter", "Filter", "FilterPlugin", NONE) \
+    X(POST_FILTER, "postFilter", "PostFilter", "PostFilterPlugin", NONE) \
+    X(RESERVE, "reserve", "Reserve", "ReservePlugin", NONE) \
+    X(PRE_SCORE, "preScore", "PreScore", "PreScorePlugin", NONE) \
+    X(SCORE, "score", "Score", "ScorePlugin", NONE) \
+    X(PRE_BIND, "preBind", "PreBind", "PreBindPlugin", NONE) \
+    X(BIND, "bind", "Bind", "BindPlugin", NONE) \
+    X(POST_BIND, "postBind", "PostBind", "PostBindPlugin", NONE) \
+    X(PERMIT, "permit", "Permit", "PermitPlugin", NONE) \
+    X(PRE_ENQUEUE, "preEnqueue", "PreEnqueue", "PreEnqueuePlugin", NONE) \
+    X(QUEUE_SORT, "queueSort", "QueueSort", "QueueSortPlugin", NONE) \
+    X(PLACEMENT_GENERATE, "placementGenerate", "PlacementGenerate", "PlacementGeneratePlugin", NONE) \
+    X(PLACEMENT_SCORE, "placementScore", "PlacementScore", "PlacementScorePlugin", NONE) \
+    X(POD_GROUP_POST_FILTER, "podGroupPostFilter", "PodGroupPostFilter", "PodGroupPostFilterPlugin", \
+      pod_groups_have_post_filter)
 
 enum extension_point {
 #define X(name, ...) POINT_##name,
@@ -38,6 +42,13 @@ struct point_info {
     const char *field;     /* "preFilter" */
     const char *name;      /* "PreFilter" */
     const char *interface; /* "PreFilterPlugin" */
+    enum behaviour since;  /* what it came with */
+};
+
+/* Points that a plugin of the reference has only in some releases. */
+struct newer_points {
+    uint32_t mask;
+    enum behaviour since;
 };
 
 extern const struct point_info point_infos[POINT_SECTIONS];

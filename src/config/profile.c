@@ -14,33 +14,46 @@ static const struct {
     const char *name;
     int32_t weight; /* 0: none */
     int feature;    /* the gate that brings it, or ALWAYS */
+    enum behaviour since, until;
+    int32_t weight_v1beta2; /* 0: the same */
 } default_plugins[] = {
     { "SchedulingGates", 0, ALWAYS },
     { "PrioritySort", 0, ALWAYS },
-    { "NodeUnschedulable", 0, ALWAYS },
+    { "NodeUnschedulable", 0, ALWAYS, .until = BEHAVIOUR_node_name_comes_first },
     { "NodeName", 0, ALWAYS },
-    { "TaintToleration", 3, ALWAYS },
-    { "NodeAffinity", 2, ALWAYS },
+    { "NodeUnschedulable", 0, ALWAYS, .since = BEHAVIOUR_node_name_comes_first },
+    { "TaintToleration", 3, ALWAYS, .weight_v1beta2 = 1 },
+    { "NodeAffinity", 2, ALWAYS, .weight_v1beta2 = 1 },
     { "NodePorts", 0, ALWAYS },
+    { "DeferredPodScheduling", 0, FEATURE_InPlacePodVerticalScalingSchedulerPreemption },
     { "NodeResourcesFit", 1, ALWAYS },
     { "VolumeRestrictions", 0, ALWAYS },
     { "NodeVolumeLimits", 0, ALWAYS },
     { "VolumeBinding", 0, ALWAYS },
     { "VolumeZone", 0, ALWAYS },
     { "PodTopologySpread", 2, ALWAYS },
-    { "InterPodAffinity", 2, ALWAYS },
+    { "InterPodAffinity", 2, ALWAYS, .weight_v1beta2 = 1 },
     { "DynamicResources", 2, FEATURE_DynamicResourceAllocation },
     { "DefaultPreemption", 0, ALWAYS },
     { "NodeResourcesBalancedAllocation", 1, ALWAYS },
     { "ImageLocality", 1, ALWAYS },
     { "DefaultBinder", 0, ALWAYS },
     { "NodeDeclaredFeatures", 0, FEATURE_NodeDeclaredFeatures },
-    { "GangScheduling", 0, FEATURE_GangScheduling },
+    { "GangScheduling", 0, FEATURE_GangScheduling, .until = BEHAVIOUR_gangs_are_generic_workloads },
+    { "GangScheduling", 0, FEATURE_GenericWorkload, .since = BEHAVIOUR_gangs_are_generic_workloads },
     { "TopologyPlacementGenerator", 0, FEATURE_TopologyAwareWorkloadScheduling },
     { "PodGroupPodsCount", 1, FEATURE_TopologyAwareWorkloadScheduling },
 };
 
 /* ---- merging ---- */
+
+static bool is_default(const struct config_build *build, size_t number)
+{
+    int gate = default_plugins[number].feature;
+    return release_row_applies(build->features->release, default_plugins[number].since,
+                               default_plugins[number].until) &&
+           (gate == ALWAYS || build->features->enabled[gate]);
+}
 
 static bool is_disabled(const struct plugin_set *set, struct str name)
 {
@@ -60,6 +73,12 @@ static struct plugin_ref *last_enabled(const struct plugin_set *set, struct str 
     return found;
 }
 
+static int32_t default_weight(const struct config_build *build, size_t number)
+{
+    int32_t older = build->version->has_older_weights ? default_plugins[number].weight_v1beta2 : 0;
+    return older ? older : default_plugins[number].weight;
+}
+
 /* Defaults that are not disabled, each replaced in its place by the user's word on it; then the user's others.
  * A plugin named twice stays twice: expansion refuses it. */
 static void merge_multi_point(struct config_build *build, const struct plugin_set *custom,
@@ -72,13 +91,12 @@ static void merge_multi_point(struct config_build *build, const struct plugin_se
     uint32_t len = 0;
     for (size_t i = 0; i < ARRAY_SIZE(default_plugins) && !all_disabled; i++) {
         struct str name = str_from(default_plugins[i].name);
-        int gate = default_plugins[i].feature;
-        if ((gate != ALWAYS && !build->features->enabled[gate]) || is_disabled(custom, name))
+        if (!is_default(build, i) || is_disabled(custom, name))
             continue;
         struct plugin_ref *own = last_enabled(custom, name);
         if (own)
             replaced[own - custom->enabled.items] = true;
-        merged[len++] = own ? *own : (struct plugin_ref){ .name = name, .weight = default_plugins[i].weight };
+        merged[len++] = own ? *own : (struct plugin_ref){ .name = name, .weight = default_weight(build, i) };
     }
     for (uint32_t i = 0; i < custom->enabled.len; i++)
         if (!replaced[i])
@@ -159,7 +177,9 @@ int profile_build(struct config_build *build, size_t index, struct profile_sourc
     ret->percentage_of_nodes_to_score = source->percentage_of_nodes_to_score;
     ret->args.items =
         arena_array(build->arena, struct plugin_args, source->plugin_config.len + build->catalog->count);
-    int r = decode_args(build, index, source, ret);
+    int r = renamed_replace(build, index, source);
+    if (r == 0)
+        r = decode_args(build, index, source, ret);
     if (r < 0)
         return r;
     if (custom)
@@ -195,18 +215,25 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
 {
     const struct plugin_catalog *catalog = expansion->build->catalog;
     const struct catalog_plugin *plugin = catalog_find(catalog, ref->name);
-    if (plugin) {
+    if (plugin && release_row_applies(expansion->build->features->release, plugin->since, BEHAVIOUR_NONE)) {
         *ret = (uint32_t)(plugin - catalog->plugins);
         return 0;
     }
     struct str name = quote_go_arena(expansion->build->arena, ref->name);
-    return refuse(expansion, ref->at, "%s " STR_FMT " does not exist", point_infos[point].interface,
-                  STR_ARG(name));
+    bool may_be_loaded = !plugin && !str_empty(ref->name);
+    return refuse(
+        expansion, ref->at, "%s " STR_FMT " does not exist%s", point_infos[point].interface, STR_ARG(name),
+        may_be_loaded ? "; load it with --plugin FILE.so or --plugin-dir DIR if it is your own" : "");
 }
 
 static bool implements(struct expansion *expansion, uint32_t plugin, size_t point)
 {
-    return expansion->build->catalog->plugins[plugin].points_mask & POINT_BIT(point);
+    const struct catalog_plugin *info = &expansion->build->catalog->plugins[plugin];
+    const struct release *release = expansion->build->features->release;
+    bool is_newer = info->newer.mask & POINT_BIT(point);
+    return info->points_mask & POINT_BIT(point) &&
+           release_row_applies(release, point_infos[point].since, BEHAVIOUR_NONE) &&
+           (!is_newer || release_has(release, info->newer.since));
 }
 
 static int already_registered(struct expansion *expansion, const struct plugin_ref *ref, size_t point)

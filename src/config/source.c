@@ -1,7 +1,7 @@
 /* source.c: the configuration as it is written, and the scheduler's own defaults.
  *
  * The tables below are all of kubescheduler.config.k8s.io/v1 but for the arguments of plugins, which stay
- * undecoded here. */
+ * undecoded here; and what older versions had (api_versions.h). */
 #include "base/duration.h"
 #include "codec/record_rows.h"
 #include "config/build.h"
@@ -29,7 +29,8 @@ TYPE(plugin_set)
 
 #define T struct profile_plugins
 static const struct record_field source_plugins_fields[] = {
-#define X(point, field, ...) F_STRUCT(field, 0, sections[POINT_##point], plugin_set, RECORD_ALWAYS),
+#define X(point, field, name, interface, since) \
+    F_STRUCT(field, 0, sections[POINT_##point], plugin_set, RECORD_ALWAYS | RECORD_SINCE(BEHAVIOUR_##since)),
     EXTENSION_POINTS(X)
 #undef X
         F_STRUCT("multiPoint", 0, sections[POINT_MULTI], plugin_set, RECORD_ALWAYS),
@@ -128,6 +129,8 @@ static const struct record_field source_fields[] = {
     F_LIST("profiles", 0, profiles, profile),
     F_LIST("extenders", 0, config.extenders, extender),
     F("delayCacheUntilActive", 0, BOOL, config.delay_cache_until_active),
+    F("healthzBindAddress", 0, STR, healthz_address),
+    F("metricsBindAddress", 0, STR, metrics_address),
 };
 TYPE_SHARED_WITH(source, .has_type_meta = true)
 #undef T
@@ -137,7 +140,6 @@ static const struct scheduler_config presets = {
     .parallelism = 16,
     .leader_election = { .leader_elect = true },
     .enable_profiling = true,
-    .percentage_of_nodes_to_score = { .set = true, .value = 0 },
     .pod_initial_backoff_seconds = 1,
     .pod_max_backoff_seconds = 10,
 };
@@ -158,6 +160,7 @@ static void default_ns(int64_t *field, int64_t seconds)
 static void complete(struct scheduler_config *config)
 {
     struct leader_election_config *election = &config->leader_election;
+    election->names_lease = !str_empty(election->resource_name);
     default_str(&election->resource_lock, STR("leases"));
     default_str(&election->resource_namespace, STR("kube-system"));
     default_str(&election->resource_name, STR("kube-scheduler"));
@@ -174,6 +177,45 @@ static void complete(struct scheduler_config *config)
         default_ns(&extender->http_timeout_ns, 5);
 }
 
+/* Documents that are given in the place of a configuration. */
+static const struct {
+    const char *kind, *instead;
+} other_kinds[] = {
+    { "Policy",
+      "kube-scheduler reads no scheduling Policy since v1.23; write a KubeSchedulerConfiguration, with its "
+      "predicates and priorities as plugins in profiles, and with its extenders in extenders" },
+    { "ConfigMap",
+      "expected a KubeSchedulerConfiguration; if the ConfigMap holds one in its data, write that to a "
+      "file of its own" },
+};
+
+static int check_kind(struct config_build *build, yyjson_val *kind)
+{
+    if (!yyjson_is_str(kind) || !yyjson_get_len(kind))
+        return build_error(build, kind, "kind: expected \"KubeSchedulerConfiguration\", but the field is %s",
+                           kind ? "no text or empty" : "missing");
+    for (size_t i = 0; i < ARRAY_SIZE(other_kinds); i++)
+        if (yyjson_equals_str(kind, other_kinds[i].kind))
+            return build_error(build, kind, "kind: %s", other_kinds[i].instead);
+    return 0;
+}
+
+static int check_version(struct config_build *build, yyjson_val *version, yyjson_val *kind)
+{
+    if (!yyjson_is_str(version) || !yyjson_get_len(version))
+        return build_error(build, version,
+                           "apiVersion: expected \"" CONFIG_GROUP "/v1\", but the field is %s",
+                           version ? "no text or empty" : "missing");
+    build->version = api_version_find(yyjson_get_str(version));
+    if (!build->version)
+        return build_error(
+            build, version,
+            "apiVersion: no kind \"%.100s\" is registered for version \"%.100s\"; " CONFIG_GROUP
+            "/v1, v1beta3 and v1beta2 can be read",
+            yyjson_get_str(kind), yyjson_get_str(version));
+    return 0;
+}
+
 static int check_type_meta(struct config_build *build)
 {
     yyjson_val *version = yyjson_obj_get(build->root, "apiVersion"),
@@ -181,51 +223,101 @@ static int check_type_meta(struct config_build *build)
     if (!yyjson_is_obj(build->root))
         return build_error(build, build->root, "expected a KubeSchedulerConfiguration object, got %s",
                            doc_type_name(build->root));
-    if (!yyjson_is_str(kind) || !yyjson_get_len(kind))
-        return build_error(build, kind, "kind: expected \"KubeSchedulerConfiguration\", but the field is %s",
-                           kind ? "no text or empty" : "missing");
-    if (!yyjson_is_str(version) || !yyjson_get_len(version))
-        return build_error(build, version,
-                           "apiVersion: expected \"" CONFIG_GROUP "/v1\", but the field is %s",
-                           version ? "no text or empty" : "missing");
-    const char *name = yyjson_get_str(version);
-    if (!config_version_known(name))
-        return build_error(
-            build, version,
-            "apiVersion: no kind \"%.100s\" is registered for version \"%.100s\"; " CONFIG_GROUP
-            "/v1 and v1beta3 can be read",
-            yyjson_get_str(kind), name);
+    int r = check_kind(build, kind);
+    if (r == 0)
+        r = check_version(build, version, kind);
+    if (r < 0)
+        return r;
     if (!yyjson_equals_str(kind, "KubeSchedulerConfiguration"))
         return build_error(build, kind, "kind: expected \"KubeSchedulerConfiguration\", got \"%.100s\"",
                            yyjson_get_str(kind));
-    if (strcmp(name, CONFIG_GROUP "/v1") != 0)
+    if (build->version->removed_in)
         build_warn(build,
-                   "apiVersion: %s is deprecated and was removed from Kubernetes; it is read as " CONFIG_GROUP
-                   "/v1",
-                   name);
-    build->config->api_version = arena_str(build->arena, str_from(name));
+                   "apiVersion: kube-scheduler %s removed %s; it is read as " CONFIG_GROUP
+                   "/v1, which is the version to write",
+                   build->version->removed_in, build->version->name);
+    build->config->api_version = str_from(build->version->name);
     return 0;
+}
+
+static yyjson_val *find_key(yyjson_val *object, const char *name)
+{
+    size_t i, max;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(object, i, max, key, val)
+        if (yyjson_equals_str(key, name))
+            return key;
+    return NULL;
+}
+
+/* Nothing is served without TLS: the fields are accepted where a version has them, and mean nothing. */
+static int check_addresses(struct config_build *build, const struct source *source)
+{
+    const struct {
+        const char *field;
+        struct str value;
+    } addresses[] = {
+        { "healthzBindAddress", source->healthz_address },
+        { "metricsBindAddress", source->metrics_address },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+        const char *field = addresses[i].field;
+        yyjson_val *at = find_key(build->root, field);
+        if (at && !build->version->has_insecure_addresses)
+            return build_error(build, at, "%s: unknown field", field);
+        if (!str_empty(addresses[i].value))
+            build_warn(build, "%s is ignored: nothing is served without TLS; use --secure-port", field);
+    }
+    return 0;
+}
+
+static bool release_knows(const void *release, uint32_t since)
+{
+    return release_has(release, since);
+}
+
+struct record_version release_fields(const struct release *release)
+{
+    return (struct record_version){ release_knows, release };
+}
+
+/* Of the fields that the release knows. */
+static int read_source(struct config_build *build, struct source *ret)
+{
+    struct record_reader reader = { .arena = build->arena,
+                                    .keep = arena_str,
+                                    .err = build->err,
+                                    .doc = build->doc,
+                                    .mode = RECORD_STRICT,
+                                    .version = release_fields(build->features->release) };
+    return record_read(&reader, NULL, build->root, &source_type, ret);
 }
 
 int source_decode(struct config_build *build, struct profile_sources *ret)
 {
     struct source source = { .config = presets };
-    build->config->api_version = STR(CONFIG_GROUP "/v1");
+    build->version = api_version_find(CONFIG_GROUP "/v1");
+    build->config->api_version = str_from(build->version->name);
     int r = build->doc ? check_type_meta(build) : 0;
     if (r == 0 && build->doc)
-        r = config_read(build->doc, build->root, &source_type, NULL, build->arena, &source, build->err);
+        r = read_source(build, &source);
+    if (r == 0 && build->doc)
+        r = check_addresses(build, &source);
     if (r < 0)
         return r;
     complete(&source.config);
     source.config.enable_contention_profiling =
         source.contention_profiling.set ? source.contention_profiling.value : source.config.enable_profiling;
     source.config.api_version = build->config->api_version;
+    source.config.release = build->features->release;
     *build->config = source.config;
     *ret = (struct profile_sources){ source.profiles.items, source.profiles.len };
     if (!ret->len)
         *ret = (struct profile_sources){ arena_new(build->arena, struct profile_source), 1 };
     if (ret->len == 1 && !ret->items[0].scheduler_name.ptr)
-        ret->items[0].scheduler_name = STR("default-scheduler");
+        ret->items[0].scheduler_name = build->doc || str_empty(build->env->scheduler_name)
+                                           ? STR("default-scheduler")
+                                           : build->env->scheduler_name;
     if (ret->len > CONFIG_PROFILES_MAX)
         return build_error(build, yyjson_obj_get(build->root, "profiles"),
                            "profiles: %u profiles are more than the %d that are allowed", ret->len,

@@ -60,14 +60,16 @@ static void put_plugin_config(struct json_writer *json, const struct profile_con
     vec_release(&sorted);
 }
 
-static void put_profile(struct json_writer *json, const struct profile_config *profile)
+static void put_profile(struct json_writer *json, const struct profile_config *profile,
+                        const struct release *release)
 {
     json_begin_object(json);
     json_member_str(json, "schedulerName", profile->scheduler_name);
     if (profile->percentage_of_nodes_to_score.set)
         json_member_int(json, "percentageOfNodesToScore", profile->percentage_of_nodes_to_score.value);
     json_key(json, STR("plugins"));
-    record_write(&(struct record_writer){ .json = json }, &source_plugins_type, &profile->plugins);
+    record_write(&(struct record_writer){ .json = json, .version = release_fields(release) },
+                 &source_plugins_type, &profile->plugins);
     put_plugin_config(json, profile);
     json_end_object(json);
 }
@@ -85,14 +87,14 @@ void config_write_json(const struct scheduler_config *config, struct strbuf *out
     record_write_fields(&(struct record_writer){ .json = &json }, &source_type, &source);
     json_member_array(&json, "profiles");
     list_for(&config->profiles, profile)
-        put_profile(&json, profile);
+        put_profile(&json, profile, config->release);
     json_end_array(&json);
     json_end_object(&json);
 }
 
 void config_write_yaml(const struct scheduler_config *config, struct strbuf *out)
 {
-    _cleanup_(strbuf_release) struct strbuf json = { 0 };
+    _cleanup_(strbuf_release) struct strbuf json = { .secret = true };
     config_write_json(config, &json);
     yaml_write(out, strbuf_slice(&json));
 }

@@ -39,6 +39,7 @@ struct attempts {
     uint16_t restart;
     struct ring *rejected, *placed;
     struct strbuf own, body; /* of the item that is being written */
+    uint64_t refusal;        /* that the body is about (struct decision); 0: none */
 };
 
 struct attempts *attempts_new(const struct cluster *cluster)
@@ -63,6 +64,7 @@ void attempts_free(struct attempts *attempts)
 
 void attempts_restart(struct attempts *attempts, const struct cluster *cluster)
 {
+    attempts->refusal = 0;
     attempts->cluster = cluster;
     attempts->restart++;
 }
@@ -203,7 +205,24 @@ static void keep_item(struct attempts *attempts, struct ring *ring, const struct
     if (!ring_add(ring, record, strbuf_slice(&attempts->own), strbuf_slice(&attempts->body)))
         ring_add(ring, record, STR(""), STR("")); /* that there was an attempt, at least */
     strbuf_clear(&attempts->own);
+}
+
+/* The body of the next item. */
+static struct strbuf *begin_body(struct attempts *attempts, uint64_t refusal)
+{
+    attempts->refusal = refusal;
     strbuf_clear(&attempts->body);
+    return &attempts->body;
+}
+
+static void put_rejection(struct strbuf *body, const struct decision *decision, uint32_t live_nodes)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    uint64_t rejecting = decision->unschedulable_plugins | decision->pending_plugins;
+    put_text(body, decision->message);
+    put_text(body, profile_plugin_names(decision->profile, rejecting, &arena));
+    if (decision->diagnosis)
+        put_diagnosis(body, decision->diagnosis, live_nodes);
 }
 
 void attempts_decision(struct attempts *attempts, const struct decision *decision, int64_t now_ns,
@@ -217,16 +236,13 @@ void attempts_decision(struct attempts *attempts, const struct decision *decisio
     record.time_ns = now_ns;
     record.took_ns = took_ns;
     if (outcome == ATTEMPT_PLACED) {
+        begin_body(attempts, 0);
         put_ranking(attempts, decision);
         keep_item(attempts, attempts->placed, &record);
         return;
     }
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    uint64_t rejecting = decision->unschedulable_plugins | decision->pending_plugins;
-    put_text(&attempts->body, decision->message);
-    put_text(&attempts->body, profile_plugin_names(decision->profile, rejecting, &arena));
-    if (decision->diagnosis)
-        put_diagnosis(&attempts->body, decision->diagnosis, attempts->cluster->live_nodes);
+    if (!decision->refusal || decision->refusal != attempts->refusal)
+        put_rejection(begin_body(attempts, decision->refusal), decision, attempts->cluster->live_nodes);
     put_preemption(attempts, decision);
     keep_item(attempts, attempts->rejected, &record);
 }
@@ -239,9 +255,10 @@ void attempts_notice(struct attempts *attempts, const struct notice *notice)
     record.time_ns = notice->now_ns;
     record.took_ns = MAX(notice->took_ns, 1);
     record.row = cluster_row(attempts->cluster, notice->node);
+    struct strbuf *body = begin_body(attempts, 0);
     if (!bound) {
-        put_text(&attempts->body, notice->message);
-        put_text(&attempts->body, STR(""));
+        put_text(body, notice->message);
+        put_text(body, STR(""));
     }
     keep_item(attempts, bound ? attempts->placed : attempts->rejected, &record);
 }

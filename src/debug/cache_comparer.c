@@ -46,8 +46,8 @@ bool held_read(struct compared *held, const struct engine *engine, int64_t step_
     int64_t begun_ns = monotonic_ns();
     if (!held->schedulers.len)
         read_names(held, engine);
-    while (held->at < pods->cap) {
-        const struct pod_info *pod = pods->slots[held->at++].value;
+    while (held->at < pods->map.used) {
+        const struct pod_info *pod = pods->map.slots[held->at++].value;
         if (!pod)
             continue;
         keep(&held->arena, uids, pod->api->meta.uid);
@@ -121,7 +121,6 @@ static int read_page(struct lister *lister, struct str path, struct strbuf *ret,
     struct page page = { 0 };
     const struct api_request request = { .method = "GET",
                                          .path = path,
-                                         .accept = REST_ACCEPT,
                                          .unlimited = true,
                                          .timeout_ms = PAGE_MS,
                                          .body_bytes_max = PAGE_BYTES_MAX,

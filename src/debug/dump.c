@@ -80,11 +80,16 @@ static void put_requested(struct strbuf *out, const struct cluster *cluster, uin
         if (cluster->col.used[r][row])
             *vec_push(&scalars) =
                 (struct scalar){ cluster->resource_names.items[r], cluster->col.used[r][row] };
+    struct arena arena = { 0 };
+    struct absent_uses absent = cluster_absent_used(cluster, row, &arena);
+    for (uint32_t i = 0; i < absent.len; i++)
+        *vec_push(&scalars) = (struct scalar){ absent.items[i].name, absent.items[i].value };
     vec_sort(&scalars, str_qsort_cmp); /* a scalar begins with its name */
     vec_for(&scalars, scalar)
         put_scalar(out, scalar->name, scalar->value);
     strbuf_puts(out, "]}");
     vec_release(&scalars);
+    arena_release(&arena);
 }
 
 /* Here a resource of which there is none counts as well, if the node names it. */
@@ -158,6 +163,7 @@ static void gather(void *context, const struct queued_pod *entry)
 
 void queue_dump_read(struct queue_dump *all, const struct queue *queue)
 {
+    all->entities = queue->options.cluster->features.release->queues_hold_entities;
     queue_each(queue, gather, all);
 }
 
@@ -174,8 +180,8 @@ void queue_dump_sort(struct queue_dump *all, struct strbuf *summary)
     vec_sort(&all->entries, by_wait);
     vec_for(&all->entries, entry)
         counts[entry->queue]++;
-    strbuf_printf(summary, "activeQ:%zu; backoffQ:%zu; unschedulablePods:%zu", counts[SHOWN_ACTIVE],
-                  counts[SHOWN_BACKOFF], counts[SHOWN_UNSCHEDULABLE]);
+    strbuf_printf(summary, "activeQ:%zu; backoffQ:%zu; %s:%zu", counts[SHOWN_ACTIVE], counts[SHOWN_BACKOFF],
+                  all->entities ? "unschedulableEntities" : "unschedulablePods", counts[SHOWN_UNSCHEDULABLE]);
 }
 
 bool queue_dump_write(struct queue_dump *all, int64_t step_ns, struct strbuf *pods)

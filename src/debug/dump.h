@@ -38,6 +38,7 @@ struct dumped_pod {
 struct queue_dump {
     VEC(struct dumped_pod) entries;
     size_t shown;
+    bool entities; /* what the release calls them */
 };
 
 /* The pods that wait, all at one moment. */

@@ -18,7 +18,8 @@ static void print_wakes(const struct explain_facts *facts, struct term *term)
     if (entry->place != QUEUE_UNSCHEDULABLE && !rejecting)
         return;
     _cleanup_(strbuf_release) struct strbuf line = { 0 };
-    wake_vec wakes = views_wakes(&facts->engine->profiles[entry->profile], rejecting, facts->arena);
+    wake_vec wakes = views_wakes(&facts->engine->profiles[entry->profile],
+                                 facts->engine->cluster->features.release, rejecting, facts->arena);
     strbuf_puts(term->out, "What may wake it:\n");
     for (size_t i = 0; i < wakes.len; i++) {
         const struct wake *wake = &wakes.items[i];

@@ -116,28 +116,30 @@ static uint32_t next_actions(uint32_t rest)
     return (rest & ACTION_UPDATE) == ACTION_UPDATE ? (uint32_t)ACTION_UPDATE : rest & -rest;
 }
 
-wake_vec views_wakes(const struct profile *profile, uint64_t mask, struct arena *arena)
+wake_vec views_wakes(const struct profile *profile, const struct release *release, uint64_t mask,
+                     struct arena *arena)
 {
     wake_vec wakes = { 0 };
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct plugin *plugin = profile->plugins[i].plugin;
-        const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(plugin) : NULL;
+        const struct event_rule *rule = mask >> i & 1 ? plugin_event_rules(&profile->plugins[i]) : NULL;
         for (; rule && rule->actions; rule++) {
             for (uint32_t rest = rule->actions, actions; rest; rest &= ~actions) {
                 actions = next_actions(rest);
                 const struct cluster_event event = { .resource = rule->resource, .actions = actions };
-                *vec_push(&wakes) =
-                    (struct wake){ str_from(plugin->name), event_label_text(event_label(&event), arena) };
+                *vec_push(&wakes) = (struct wake){ str_from(plugin->name),
+                                                   event_label_text(event_label(&event), release, arena) };
             }
         }
     }
     return wakes;
 }
 
-static void put_wakes(struct json_writer *json, const struct profile *profile, uint64_t mask)
+static void put_wakes(struct json_writer *json, const struct profile *profile, const struct release *release,
+                      uint64_t mask)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
-    wake_vec wakes = views_wakes(profile, mask, &arena);
+    wake_vec wakes = views_wakes(profile, release, mask, &arena);
     json_member_array(json, "wakes");
     vec_for(&wakes, wake) {
         json_begin_object(json);
@@ -182,7 +184,7 @@ void views_put_entry(struct json_writer *json, const struct engine *engine, cons
     if (message.len)
         json_member_str(json, "message", message);
     if (wakes)
-        put_wakes(json, profile, entry->unschedulable | entry->pending);
+        put_wakes(json, profile, engine->cluster->features.release, entry->unschedulable | entry->pending);
     json_end_object(json);
 }
 
@@ -304,7 +306,7 @@ static void write_page(struct view_request *request)
 {
     struct serve_reply reply = { 0 };
     serve_reply_header(&reply, "Content-Type", STR("application/json"));
-    request->write(core_engine(request->views->core), &request->filter, clock_now_ns(CLOCK_REALTIME),
+    request->write(core_engine(request->views->core), &request->filter, core_now(request->views->core),
                    &reply.body);
     send_answer(request, &reply);
 }

@@ -78,7 +78,8 @@ typedef VEC(struct wake) wake_vec;
 void views_put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
                      bool wakes, int64_t now_ns);
 /* By plugin; the caller releases it. */
-wake_vec views_wakes(const struct profile *profile, uint64_t mask, struct arena *arena);
+wake_vec views_wakes(const struct profile *profile, const struct release *release, uint64_t mask,
+                     struct arena *arena);
 
 /* The same without a server: a view_writer. */
 void views_write_queue(const struct engine *engine, const struct view_filter *filter, int64_t now_ns,

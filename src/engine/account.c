@@ -15,7 +15,9 @@ struct participants {
 /* Per-node plugins take part unless they skipped. */
 static struct participants participants_of(const struct cycle *cycle, const struct table *table)
 {
-    struct participants ret = { table->per_node & ~cycle->skip_filter, table->per_node & ~cycle->skip_score };
+    struct participants ret = { table->per_node & ~cycle->skip_filter,
+                                (table->per_node & ~cycle->skip_score) | table->zero_scores |
+                                    cycle->zero_score };
     for (uint32_t i = 0; i < table->parts_len; i++) {
         const struct table_part *part = &table->parts[i];
         uint64_t bit = (uint64_t)1 << part->instance->index;
@@ -43,28 +45,33 @@ static void count(const struct cycle *cycle, const struct choice *choice,
 {
     const struct plugin_order *order = &cycle->profile->points[stages[stage].point];
     bool of_scores = stages[stage].of_scores;
-    uint32_t nodes = of_scores ? choice->feasible : choice->examined;
+    uint32_t nodes = of_scores ? choice->feasible : choice->examined + (choice->nomination != ROW_NONE);
     uint64_t plugins = of_scores ? participants->scores : participants->filters;
     for (uint32_t i = 0; i < order->len; i++) {
         const struct plugin *plugin = order->items[i]->plugin;
-        bool may_skip = of_scores ? plugin->pre_score != NULL : plugin->pre_filter != NULL;
+        bool may_skip =
+            of_scores ? plugin->pre_score != NULL : plugin->pre_filter && !plugin->pre_filter_only_narrows;
         if (!may_skip || plugins >> order->items[i]->index & 1)
             probe_evaluated(cycle, order->items[i], stages[stage].name, stages[stage].is_first ? 1 : nodes);
     }
 }
 
-void account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns)
+int64_t account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns)
 {
     const struct probe *probe = cycle->probe;
     if (!probe)
-        return;
+        return 0;
+    bool scored = choice->feasible > 1 && cycle->profile->points[POINT_SCORE].len;
     int64_t filtered_ns = choice->filtered_ns ? choice->filtered_ns : probe_now(probe);
+    int64_t ended_ns = scored ? probe_now(probe) : filtered_ns;
     const int64_t times[] = { [PROBE_PRE_FILTER] = 0,
                               [PROBE_FILTER] = filtered_ns - begun_ns,
                               [PROBE_PRE_SCORE] = 0,
-                              [PROBE_SCORE] = probe_now(probe) - filtered_ns };
+                              [PROBE_SCORE] = ended_ns - filtered_ns };
     struct participants participants = participants_of(cycle, choice->table);
-    bool scored = choice->feasible > 1 && cycle->profile->points[POINT_SCORE].len;
+    if (choice->nomination != ROW_NONE && cycle->profile->points[POINT_FILTER].len)
+        probe->point(probe->context, cycle->profile, PROBE_FILTER, STATUS_SUCCESS,
+                     choice->nomination_ended_ns - choice->nomination_began_ns);
     for (size_t i = 0; i < ARRAY_SIZE(stages); i++) {
         enum probe_point name = stages[i].name;
         if ((stages[i].of_scores && !scored) ||
@@ -73,6 +80,7 @@ void account_fast(const struct cycle *cycle, const struct choice *choice, int64_
         probe->point(probe->context, cycle->profile, name, STATUS_SUCCESS, times[name]);
         count(cycle, choice, &participants, i);
     }
+    return ended_ns;
 }
 
 void account_stage(const struct pod_binding *binding, enum status_code code)

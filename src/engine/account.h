@@ -8,8 +8,8 @@
 /* The engine reports to `probe`; NULL: to none. Before its first step. */
 void engine_watch(struct engine *engine, const struct probe *probe);
 
-/* decide_fast() was called at that time and has decided. */
-void account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns);
+/* decide_fast() was called at that time and has decided. Returns when, by the same clock. */
+int64_t account_fast(const struct cycle *cycle, const struct choice *choice, int64_t begun_ns);
 /* The stage of the binding is over, with that status of its plugins. */
 void account_stage(const struct pod_binding *binding, enum status_code code);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bitmap.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/workers.h"
@@ -21,30 +22,98 @@ const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 #undef X
 };
 
-enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 5000 };
+/* The time for work of plugins is less than what the process has to end (cmd_scheduler.c), so that they are named. */
+enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 3000 };
 /* A Permit plugin cannot make a pod wait for longer. */
 #define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
 
-/* ---- the list of those that are polled ---- */
-static void poll_stop(struct pod_binding *binding)
+/* ---- who is called when: by time, and by changes ---- */
+static bool due_before(const void *a, const void *b, const void *context)
 {
-    struct engine *engine = binding->engine;
-    if (!binding->polled)
-        return;
-    binding->polled = false;
-    vec_swap_remove(&engine->waiting, binding->at);
-    if (binding->at < engine->waiting.len)
-        engine->waiting.items[binding->at]->at = binding->at;
+    const struct pod_binding *x = a, *y = b;
+    (void)context;
+    return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->number < y->number;
 }
 
-static void poll_start(struct pod_binding *binding)
+static void due_moved(void *item, size_t at)
+{
+    ((struct pod_binding *)item)->due_at = at;
+}
+
+void bindings_init(struct engine *engine)
+{
+    engine->due.before = due_before;
+    engine->due.moved = due_moved;
+}
+
+/* 0: at no time. */
+static void set_due(struct pod_binding *binding, int64_t due_ns)
+{
+    struct heap *due = &binding->engine->due;
+    if (binding->due_ns == due_ns)
+        return;
+    if (binding->due_ns)
+        heap_remove(due, binding->due_at);
+    binding->due_ns = due_ns;
+    if (due_ns)
+        heap_push(due, binding);
+}
+
+static void watch_stop(struct pod_binding *binding)
 {
     struct engine *engine = binding->engine;
-    if (binding->polled)
+    if (!binding->watches)
         return;
-    binding->polled = true;
-    binding->at = engine->waiting.len;
-    *vec_push(&engine->waiting) = binding;
+    binding->watches = false;
+    vec_swap_remove(&engine->watching, binding->at);
+    if (binding->at < engine->watching.len)
+        engine->watching.items[binding->at]->at = binding->at;
+}
+
+static void watch_start(struct pod_binding *binding)
+{
+    struct engine *engine = binding->engine;
+    if (binding->watches)
+        return;
+    binding->watches = true;
+    binding->at = engine->watching.len;
+    *vec_push(&engine->watching) = binding;
+}
+
+/* ---- who waits for which plugin at Permit ---- */
+struct permit_list {
+    struct str plugin;
+    struct list waits; /* struct permit_place */
+};
+
+struct permit_place {
+    struct list_link link;
+    struct permit_list *list;
+    struct pod_binding *binding;
+};
+
+static void permit_enter(struct pod_binding *binding)
+{
+    struct strmap *lists = &binding->engine->permit_lists;
+    binding->places = arena_array(&binding->arena, struct permit_place, PLUGINS_MAX);
+    bitmap_for_word(binding->waits_for, i) {
+        struct str plugin = str_from(binding->cycle.profile->plugins[i].plugin->name);
+        struct permit_place *place = &binding->places[i];
+        place->binding = binding;
+        place->list = strmap_make(lists, plugin, sizeof(*place->list));
+        list_append(&place->list->waits, &place->link);
+    }
+}
+
+static void permit_leave(struct pod_binding *binding, uint64_t plugins)
+{
+    bitmap_for_word(binding->waits_for &plugins, i) {
+        struct permit_list *list = binding->places[i].list;
+        list_remove(&list->waits, &binding->places[i].link);
+        if (list_empty(&list->waits))
+            free(strmap_remove(&binding->engine->permit_lists, list->plugin));
+    }
+    binding->waits_for &= ~plugins;
 }
 
 /* ---- ends ---- */
@@ -56,7 +125,8 @@ static void leave_stage(struct pod_binding *binding)
 static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
 {
     account_stage(binding, STATUS_SUCCESS);
-    poll_stop(binding);
+    set_due(binding, 0);
+    watch_stop(binding);
     leave_stage(binding);
     binding->stage = stage;
     binding->resume = 0;
@@ -71,7 +141,9 @@ static void retire(struct pod_binding *binding)
     binding->ended = true;
     work_cancel(&binding->cycle);
     binding_writes_cancel(binding);
-    poll_stop(binding);
+    set_due(binding, 0);
+    watch_stop(binding);
+    permit_leave(binding, UINT64_MAX);
     leave_stage(binding);
     strmap_remove(&engine->bindings, binding->key);
     *vec_push(&engine->ended) = binding;
@@ -81,7 +153,9 @@ static void binding_free(struct pod_binding *binding)
 {
     struct cluster *cluster = binding->engine->cluster;
     cycle_release(&binding->cycle);
+    pod_info_unref(cluster, binding->pod);
     pod_info_unref(cluster, binding->origin);
+    cluster_unhold_row(cluster, binding->row);
     arena_release(&binding->arena);
     free(binding);
 }
@@ -102,6 +176,7 @@ static void free_ended(struct engine *engine)
 static void succeed(struct pod_binding *binding, int64_t now_ns)
 {
     struct engine *engine = binding->engine;
+    binding_writes_shown(binding, now_ns);
     if (binding->stage == BINDING_BIND)
         account_stage(binding, STATUS_SUCCESS);
     report_bound(engine, binding, now_ns);
@@ -115,6 +190,15 @@ static void give_back(struct pod_binding *binding)
     run_unreserve(&binding->cycle, binding->row);
     if (binding->pod->row != ROW_NONE && !binding->pod->api->spec.node_name.len)
         cluster_displace(binding->engine->cluster, binding->pod);
+    cluster_set_node_claims(binding->engine->cluster, binding->pod, &binding->pod->api->status.node_claims);
+}
+
+/* Plugins see the pod as it was decided, and its place in the model as it is. */
+static void take_version(struct pod_binding *binding, struct pod_info *pod)
+{
+    pod_info_ref(pod);
+    pod_info_unref(binding->engine->cluster, binding->pod);
+    binding->pod = binding->cycle.info = pod;
 }
 
 /* Another client bound it: there is nothing left to do but to remember where. */
@@ -144,6 +228,8 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     give_back(binding);
     if (binding->stage == BINDING_PERMIT) /* the last plugins that can reject a pod */
         diagnosis_blame(&blamed, binding->cycle.profile, status);
+    if (rejected && !status.plugin)
+        blamed.unschedulable_plugins = QUEUE_REJECTED_BY_NONE;
     if (!rejected)
         engine_pod_left(engine, pod, NULL, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
@@ -222,13 +308,22 @@ static struct status bind(struct pod_binding *binding)
 
 static const struct {
     struct status (*run)(struct pod_binding *binding);
-    bool is_polled; /* while it waits, also if it does not say for how long */
+    bool watches; /* while it waits: objects of the cluster, also if it does not say for how long */
     enum binding_stage next;
 } stages[BINDING_STAGE_COUNT] = {
-    [BINDING_PERMIT] = { permit, true, BINDING_PRE_BIND },
+    [BINDING_PERMIT] = { permit, false, BINDING_PRE_BIND },
     [BINDING_PRE_BIND] = { pre_bind, true, BINDING_BIND },
     [BINDING_BIND] = { bind, false, BINDING_STAGE_COUNT },
 };
+
+/* It waits: until when, and for what? */
+static void wait_on(struct pod_binding *binding)
+{
+    bool at_permit = binding->stage == BINDING_PERMIT;
+    set_due(binding, at_permit ? permit_until(binding) : binding->cycle.wake_ns);
+    if (stages[binding->stage].watches || (!at_permit && binding->cycle.wake_ns))
+        watch_start(binding);
+}
 
 /* Plugins may be answered while they are called: that is noticed when they return. */
 static void advance(struct pod_binding *binding, int64_t now_ns)
@@ -237,13 +332,13 @@ static void advance(struct pod_binding *binding, int64_t now_ns)
         return;
     binding->advancing = true;
     binding->cycle.now_ns = now_ns;
+    binding->cycle.wall_ahead_ns = binding->engine->statuses.wall_ahead_ns;
     binding->cycle.wake_ns = 0;
     while (!binding->ended) {
         struct status status = stages[binding->stage].run(binding);
         enum binding_stage next = stages[binding->stage].next;
         if (status.code == STATUS_WAIT) {
-            if (stages[binding->stage].is_polled || binding->cycle.wake_ns)
-                poll_start(binding);
+            wait_on(binding);
             break;
         }
         if (!status_ok(status))
@@ -278,10 +373,13 @@ static struct pod_binding *binding_new(struct engine *engine, struct cycle *cycl
     binding->cycle.writer = engine->host.emit ? &binding->writer : NULL;
     binding->origin = binding->pod = entry->pod;
     pod_info_ref(binding->origin);
+    pod_info_ref(binding->pod);
     binding->entry = entry;
     binding->row = row;
+    cluster_hold_row(engine->cluster, row);
     binding->node = arena_str(&binding->arena, cluster_node_name(engine->cluster, row));
     binding->started_ns = now_ns;
+    binding->number = ++engine->bindings_begun;
     binding->stage = BINDING_PERMIT;
     binding->stage_ns = probe_now(engine->probe);
     engine->bindings_at[BINDING_PERMIT]++;
@@ -305,9 +403,16 @@ static void refuse(struct engine *engine, struct cycle *cycle, uint32_t row, str
     blame(cycle, status, ret);
     run_unreserve(cycle, row);
     cluster_displace(engine->cluster, ret->pod);
+    cluster_set_node_claims(engine->cluster, ret->pod, &ret->pod->api->status.node_claims);
     ret->message = status_rejected(status) ? diagnosis_of_one(status, cycle->arena)
                                            : status_message(status, cycle->arena);
     ret->is_error = !status_rejected(status);
+}
+
+/* Is it told early which node a pod will have? Only then the plugins are asked whether PreBind has something to do. */
+static bool is_expected_early(const struct engine *engine)
+{
+    return engine->cluster->features.enabled[FEATURE_NominatedNodeNameForExpectation];
 }
 
 /* Without a host nothing has to be waited for but permission, and no memory is needed. */
@@ -315,7 +420,7 @@ static bool bind_at_once(struct engine *engine, struct cycle *cycle, struct queu
                          struct decision *ret)
 {
     uint32_t resume = 0;
-    struct status status = run_pre_bind_pre_flights(cycle, row);
+    struct status status = is_expected_early(engine) ? run_pre_bind_pre_flights(cycle, row) : STATUS_OK;
     if (status_ok(status))
         status = run_pre_bind(cycle, row, &resume);
     resume = 0;
@@ -351,6 +456,8 @@ static void wait_for_permission(struct pod_binding *binding, const struct permit
     for (uint32_t i = 0; i < PLUGINS_MAX; i++)
         if (wait->plugins >> i & 1)
             binding->permit_ms[i] = MIN(wait->timeout_ms[i], PERMIT_TIMEOUT_MS_MAX);
+    permit_enter(binding);
+    queue_await(&binding->engine->queue, binding->entry, wait->plugins);
 }
 
 void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod *entry, uint32_t row,
@@ -359,6 +466,10 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
     struct permit_wait wait;
     wait.plugins = 0;
     cycle->now_ns = now_ns;
+    cycle->wall_ahead_ns = engine->statuses.wall_ahead_ns;
+    /* What an earlier attempt left in its status does not count: plugins say it anew. */
+    cluster_set_node_claims(engine->cluster, ret->pod, &(struct node_claim_list){ 0 });
+    ret->pod->placed_ns = now_ns + cycle->wall_ahead_ns;
     cluster_place(engine->cluster, ret->pod, row);
     struct status status = run_reserve(cycle, row);
     if (status_ok(status))
@@ -374,12 +485,14 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
     ret->row = row;
     if (wait.plugins)
         wait_for_permission(binding, &wait);
-    status = run_pre_bind_pre_flights(&binding->cycle, row);
-    if (!status_ok(status) && status.code != STATUS_SKIP) {
-        fail(binding, status, now_ns);
-        return;
+    if (is_expected_early(engine)) {
+        status = run_pre_bind_pre_flights(&binding->cycle, row);
+        if (!status_ok(status) && status.code != STATUS_SKIP) {
+            fail(binding, status, now_ns);
+            return;
+        }
+        announce(binding, status_ok(status), now_ns);
     }
-    announce(binding, status_ok(status), now_ns);
     advance(binding, now_ns);
 }
 
@@ -397,9 +510,11 @@ static uint64_t permit_bit(const struct pod_binding *binding, const char *plugin
 
 static void allow(struct pod_binding *binding, const struct binding_event *event)
 {
-    binding->waits_for &= ~permit_bit(binding, event->plugin);
+    permit_leave(binding, permit_bit(binding, event->plugin));
     if (!binding->waits_for)
         advance(binding, event->now_ns);
+    else
+        wait_on(binding);
 }
 
 static void reject_permit(struct pod_binding *binding, const struct binding_event *event)
@@ -410,10 +525,12 @@ static void reject_permit(struct pod_binding *binding, const struct binding_even
     fail(binding, status, event->now_ns);
 }
 
-static void check_timeout(struct pod_binding *binding, const struct binding_event *event)
+static void end_wait(struct pod_binding *binding, const struct binding_event *event)
 {
-    if (permit_until(binding) > event->now_ns)
+    if (permit_until(binding) > event->now_ns) {
+        wait_on(binding);
         return;
+    }
     uint32_t index = first_timeout(binding);
     struct binding_event rejected = *event;
     char duration[DURATION_TEXT_MAX];
@@ -422,12 +539,6 @@ static void check_timeout(struct pod_binding *binding, const struct binding_even
     rejected.why = arena_printf(&binding->arena, "rejected due to timeout after waiting %s at plugin %s",
                                 duration, rejected.plugin);
     reject_permit(binding, &rejected);
-}
-
-static void check_wake(struct pod_binding *binding, const struct binding_event *event)
-{
-    if (binding->cycle.wake_ns && binding->cycle.wake_ns <= event->now_ns)
-        advance(binding, event->now_ns);
 }
 
 static void preempt_permit(struct pod_binding *binding, const struct binding_event *event)
@@ -445,16 +556,22 @@ static void preempt_pre_bind(struct pod_binding *binding, const struct binding_e
          event->now_ns);
 }
 
-static void take_version(struct pod_binding *binding, const struct binding_event *event)
+static void update(struct pod_binding *binding, const struct binding_event *event)
 {
-    binding->pod = event->pod;
-    binding->row = event->pod->row; /* another one if the old one went with the node */
+    take_version(binding, event->pod);
+}
+
+/* Its deletion has begun while it waits for permission: no plugin's doing, so that no event helps it. */
+static void reject_removed(struct pod_binding *binding, const struct binding_event *event)
+{
+    take_version(binding, event->pod);
+    fail(binding, reject(STATUS_UNSCHEDULABLE, "removed"), event->now_ns);
 }
 
 static void fail_terminating(struct pod_binding *binding, const struct binding_event *event)
 {
     struct str name = event->pod->api->meta.name;
-    binding->pod = event->pod;
+    take_version(binding, event->pod);
     fail(binding,
          status_printf(&binding->arena, STATUS_ERROR,
                        "running Bind plugin \"DefaultBinder\": Operation cannot be fulfilled on pods/binding "
@@ -466,7 +583,7 @@ static void fail_terminating(struct pod_binding *binding, const struct binding_e
 static void end_bound(struct pod_binding *binding, const struct binding_event *event)
 {
     struct str node = event->pod->api->spec.node_name;
-    binding->pod = event->pod;
+    take_version(binding, event->pod);
     if (str_eq(node, binding->node))
         succeed(binding, event->now_ns);
     else
@@ -481,8 +598,19 @@ static void end_gone(struct pod_binding *binding, const struct binding_event *ev
     retire(binding);
 }
 
+/* A pod that waits for permission is rejected as if its deletion had only begun; its status cannot be written. */
+static void end_removed(struct pod_binding *binding, const struct binding_event *event)
+{
+    account_stage(binding, STATUS_UNSCHEDULABLE);
+    if (event->kind == BINDING_ON_GONE)
+        report_removed(binding->engine, binding, reject(STATUS_UNSCHEDULABLE, "removed"), event->now_ns);
+    end_gone(binding, event);
+}
+
 typedef void (*binding_action)(struct pod_binding *binding, const struct binding_event *event);
 
+#define ENDED_BY_REMOVAL \
+    { [BINDING_PERMIT] = end_removed, [BINDING_PRE_BIND] = end_gone, [BINDING_BIND] = end_gone }
 #define ANYWHERE(action) { [BINDING_PERMIT] = action, [BINDING_PRE_BIND] = action, [BINDING_BIND] = action }
 
 /* In a stage without an action the event means nothing. */
@@ -490,18 +618,17 @@ static const binding_action actions[BINDING_EVENT_COUNT][BINDING_STAGE_COUNT] = 
     [BINDING_ON_ALLOWED] = { [BINDING_PERMIT] = allow },
     [BINDING_ON_REJECTED] = { [BINDING_PERMIT] = reject_permit },
     [BINDING_ON_PREEMPTED] = { [BINDING_PERMIT] = preempt_permit, [BINDING_PRE_BIND] = preempt_pre_bind },
-    [BINDING_ON_UPDATED] = ANYWHERE(take_version),
-    [BINDING_ON_TERMINATING] = ANYWHERE(fail_terminating),
+    [BINDING_ON_UPDATED] = ANYWHERE(update),
+    [BINDING_ON_TERMINATING] = { [BINDING_PERMIT] = reject_removed,
+                                 [BINDING_PRE_BIND] = fail_terminating,
+                                 [BINDING_BIND] = fail_terminating },
     [BINDING_ON_BOUND] = ANYWHERE(end_bound),
-    [BINDING_ON_GONE] = ANYWHERE(end_gone),
+    [BINDING_ON_GONE] = ENDED_BY_REMOVAL,
+    [BINDING_ON_REPLACED] = ENDED_BY_REMOVAL,
     [BINDING_ON_IDLE] = { [BINDING_BIND] = go_on },
     [BINDING_ON_ANSWERED] = ANYWHERE(go_on),
-    [BINDING_ON_POLLED] = { [BINDING_PERMIT] = check_timeout,
-                            [BINDING_PRE_BIND] = check_wake,
-                            [BINDING_BIND] = check_wake },
-    [BINDING_ON_CHANGED] = { [BINDING_PERMIT] = check_timeout,
-                             [BINDING_PRE_BIND] = go_on,
-                             [BINDING_BIND] = go_on },
+    [BINDING_ON_DUE] = { [BINDING_PERMIT] = end_wait, [BINDING_PRE_BIND] = go_on, [BINDING_BIND] = go_on },
+    [BINDING_ON_CHANGED] = { [BINDING_PRE_BIND] = go_on, [BINDING_BIND] = go_on },
 };
 
 bool binding_event(struct pod_binding *binding, const struct binding_event *event)
@@ -519,28 +646,52 @@ struct pod_binding *binding_find(const struct engine *engine, const struct pod *
     return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
 }
 
+/* One that waits again for a time that is over is called at the next tick. */
+static void call_due(struct engine *engine, int64_t now_ns)
+{
+    const struct binding_event event = { BINDING_ON_DUE, now_ns };
+    VEC(struct pod_binding *) due = { 0 };
+    while (engine->due.items.len) {
+        struct pod_binding *first = engine->due.items.items[0];
+        if (first->due_ns > now_ns)
+            break;
+        set_due(first, 0);
+        *vec_push(&due) = first;
+    }
+    for (size_t i = 0; i < due.len; i++) {
+        engine->stats.bindings_called++;
+        binding_event(due.items[i], &event);
+    }
+    vec_release(&due);
+}
+
+static void call_watching(struct engine *engine, int64_t now_ns)
+{
+    const struct binding_event event = { BINDING_ON_CHANGED, now_ns };
+    if (engine->watched_version == engine->cluster->storage_version)
+        return;
+    engine->watched_version = engine->cluster->storage_version;
+    /* Backwards: one that leaves is replaced by one that was called. */
+    for (size_t i = engine->watching.len; i-- > 0;)
+        if (i < engine->watching.len) {
+            engine->stats.bindings_called++;
+            binding_event(engine->watching.items[i], &event);
+        }
+}
+
 void bindings_tick(struct engine *engine, int64_t now_ns)
 {
-    bool changed = engine->polled_version != engine->cluster->storage_version;
-    const struct binding_event event = { changed ? BINDING_ON_CHANGED : BINDING_ON_POLLED, now_ns };
-    engine->polled_version = engine->cluster->storage_version;
-    /* Backwards: one that leaves is replaced by one that was polled. */
-    for (size_t i = engine->waiting.len; i-- > 0;)
-        if (i < engine->waiting.len)
-            binding_event(engine->waiting.items[i], &event);
+    call_due(engine, now_ns);
+    call_watching(engine, now_ns);
     free_ended(engine);
 }
 
 int64_t bindings_next_due(const struct engine *engine)
 {
-    int64_t due = INT64_MAX;
-    vec_for(&engine->waiting, binding) {
-        int64_t own =
-            (*binding)->stage == BINDING_PERMIT ? permit_until(*binding) : (*binding)->cycle.wake_ns;
-        if (own)
-            due = MIN(due, own);
-    }
-    return engine->polled_version != engine->cluster->storage_version && engine->waiting.len ? 0 : due;
+    if (engine->watching.len && engine->watched_version != engine->cluster->storage_version)
+        return 0;
+    return engine->due.items.len ? ((const struct pod_binding *)engine->due.items.items[0])->due_ns
+                                 : INT64_MAX;
 }
 
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
@@ -553,12 +704,13 @@ void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)
 void bindings_each_waiting(void *engine, const struct plugin *plugin,
                            bool (*visit)(void *context, const struct pod_info *pod), void *context)
 {
-    vec_for(&((struct engine *)engine)->waiting, binding) {
-        uint64_t bit = permit_bit(*binding, plugin->name);
-        if ((*binding)->stage == BINDING_PERMIT && (*binding)->waits_for & bit &&
-            !visit(context, (*binding)->pod))
+    const struct permit_list *list =
+        strmap_get(&((struct engine *)engine)->permit_lists, str_from(plugin->name));
+    if (!list)
+        return;
+    list_for_each(&list->waits, struct permit_place, place, link)
+        if (!visit(context, place->binding->pod))
             return;
-    }
 }
 
 /* Waits until no thread of the pool can touch anything of the engine any more, its messages included. What still runs
@@ -566,7 +718,7 @@ void bindings_each_waiting(void *engine, const struct plugin *plugin,
 static void wait_for_work(struct engine *engine)
 {
     if (!workers_wait(WORK_END_MS_MAX))
-        log_warning("A plugin is still busy with a pod that nobody waits for");
+        log_warning("A plugin is still busy with a pod that was given up");
     engine->host.on_plugin_message = NULL; /* nothing is recorded any more */
     plugin_messages_read(engine, 0);
 }
@@ -577,11 +729,14 @@ void bindings_release(struct engine *engine)
         struct pod_binding *binding = slot->value;
         binding->ended = true;
         work_cancel(&binding->cycle);
+        permit_leave(binding, UINT64_MAX);
         *vec_push(&engine->ended) = binding;
     }
     wait_for_work(engine);
     free_ended(engine);
     engine->is_stuck = engine->ended.len != 0;
     strmap_release(&engine->bindings);
-    vec_release(&engine->waiting);
+    strmap_release(&engine->permit_lists);
+    vec_release(&engine->watching);
+    heap_release(&engine->due);
 }

@@ -22,6 +22,7 @@ enum binding_stage {
 extern const char *const binding_stage_names[BINDING_STAGE_COUNT];
 
 struct binding_write;
+struct permit_place;
 
 struct pod_binding {
     struct engine *engine;
@@ -29,11 +30,11 @@ struct pod_binding {
     struct cycle_writer writer;
     struct arena arena;       /* of the cycle */
     struct pod_info *origin;  /* the version that was decided; referenced */
-    struct pod_info *pod;     /* the newest version */
+    struct pod_info *pod;     /* the newest version; referenced */
     int64_t stage_ns;         /* by the probe's clock: when the stage began */
     struct queued_pod *entry; /* in flight */
-    uint32_t row;
-    struct str key; /* pod_key(); in the arena, as the next two */
+    uint32_t row;             /* held: it means the same node until the end */
+    struct str key;           /* pod_key(); in the arena, as the next two */
     struct str node;
     struct str elsewhere; /* another client has bound the pod to that node */
     enum binding_stage stage;
@@ -46,8 +47,12 @@ struct pod_binding {
     bool undelegated;                      /* that failed and is ignored: the plugins bind */
     struct decision decision;              /* figures only */
     int64_t started_ns;
-    size_t at;   /* in engine.waiting */
-    bool polled; /* is there */
+    uint64_t number;             /* in the order of the beginnings */
+    int64_t due_ns;              /* in engine.due; 0: is not there */
+    size_t due_at;               /* in engine.due */
+    size_t at;                   /* in engine.watching */
+    bool watches;                /* is there */
+    struct permit_place *places; /* by index, as waits_for: in engine.permit_lists */
 };
 
 /* The pod goes to `row`: from Reserve on. Takes over what the cycle holds. If nothing has to be waited for, all is done
@@ -65,9 +70,10 @@ struct pod_binding *binding_find(const struct engine *engine, const struct pod *
     X(TERMINATING) /* so is this one, and the API server would not bind it */ \
     X(BOUND)       /* `pod` is a newer version with a node */ \
     X(GONE)        /* the pod was deleted */ \
+    X(REPLACED)    /* likewise, and another one has its name */ \
     X(IDLE)        /* no write of the pod's status is under way any more */ \
     X(ANSWERED)    /* a write of a plugin, or blocking work of one, is over */ \
-    X(POLLED)      /* time has passed */ \
+    X(DUE)         /* the time has come that it waits for */ \
     X(CHANGED)     /* an object that PreBind may wait for has changed */
 
 enum binding_event_kind {
@@ -88,11 +94,12 @@ struct binding_event {
 /* False: it means nothing in this stage. */
 bool binding_event(struct pod_binding *binding, const struct binding_event *event);
 
+void bindings_init(struct engine *engine);
 void bindings_tick(struct engine *engine, int64_t now_ns);
 int64_t bindings_next_due(const struct engine *engine);
 /* BINDING_ON_IDLE for the pod with that key, if it is being bound. */
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns);
-/* The pods that wait for the plugin's permission, until visit says false. */
+/* The pods that wait for the plugin's permission, in the order in which they came, until visit says false. */
 void bindings_each_waiting(void *engine, const struct plugin *plugin,
                            bool (*visit)(void *context, const struct pod_info *pod), void *context);
 void bindings_release(struct engine *engine);

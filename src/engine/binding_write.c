@@ -1,5 +1,6 @@
 /* binding_write.c: see binding_write.h. */
 #include "engine/binding_write.h"
+#include "framework/probe.h"
 
 /* After that no API server will still carry out a request: they give up after a minute. */
 #define DOUBT_NS ((int64_t)90 * 1000000000)
@@ -15,8 +16,17 @@ static struct answer copy_answer(struct arena *arena, const struct answer *answe
     return copy;
 }
 
+/* A bind of the API server has ended; others are not counted. */
+static void count_bind(const struct binding_write *own, bool failed, int64_t now_ns)
+{
+    const struct probe *probe = own->binding->engine->probe;
+    if (own->sent_ns && !own->effect.by && probe && probe->api_call)
+        probe->api_call(probe->context, API_CALL_BINDING, failed, now_ns - own->sent_ns);
+}
+
 static void answer_with(struct binding_write *own, const struct answer *answer, int64_t now_ns)
 {
+    count_bind(own, answer->kind != ANSWER_DONE, now_ns);
     own->answer = copy_answer(&own->binding->arena, answer);
     binding_event(own->binding, &(struct binding_event){ .kind = BINDING_ON_ANSWERED, .now_ns = now_ns });
 }
@@ -34,6 +44,9 @@ static void answered(void *context, const struct write *write, const struct answ
 {
     static const struct answer maybe_done = { .kind = ANSWER_DONE, .in_doubt = true };
     struct binding_write *own = context;
+    const struct probe *probe = own->binding->engine->probe;
+    if (write->effect.kind == EFFECT_CLAIM_CREATE && probe && probe->claim)
+        probe->claim(probe->context, answer->kind != ANSWER_DONE);
     own->write = NULL;
     answer_with(own, may_be_own_conflict(write, answer) ? &maybe_done : answer, now_ns);
 }
@@ -100,11 +113,19 @@ const struct binding_write *binding_write(struct pod_binding *binding, const str
         own->answer.kind = ANSWER_DONE;
     } else if (effect->kind == EFFECT_BIND) {
         own->effect = effect_copy(arena, effect);
+        own->sent_ns = binding->cycle.now_ns;
         own->write = writes_send(writes, &own->effect, bind_answered, own, binding->cycle.now_ns);
     } else {
         own->write = writes_send(writes, effect, answered, own, binding->cycle.now_ns);
     }
     return own;
+}
+
+void binding_writes_shown(const struct pod_binding *binding, int64_t now_ns)
+{
+    for (const struct binding_write *own = binding->writes; own; own = own->next)
+        if (own->write)
+            count_bind(own, false, now_ns);
 }
 
 void binding_writes_cancel(struct pod_binding *binding)

@@ -23,10 +23,13 @@ struct binding_write {
     uint32_t rounds;        /* how often it was sent again after a look at the pod */
     bool in_doubt;          /* an attempt to bind may have been done ... */
     int64_t doubt_until_ns; /* ... or may be until then */
+    int64_t sent_ns;        /* when a bind was first sent; 0: it is none */
 };
 
 /* BINDING_ON_ANSWERED follows. */
 const struct binding_write *binding_write(struct pod_binding *binding, const struct effect *effect);
+/* The watch shows the pod on its node before there is an answer: for metrics. */
+void binding_writes_shown(const struct pod_binding *binding, int64_t now_ns);
 /* No answer is wanted any more. */
 void binding_writes_cancel(struct pod_binding *binding);
 

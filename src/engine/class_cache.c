@@ -1,5 +1,6 @@
 /* class_cache.c: keeps tables up to date, and their number within bounds. */
 #include "engine/class_cache.h"
+#include "engine/refusal.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,9 @@ struct class_cache {
 
 static void table_free(struct class_table *table)
 {
+    refusal_free(table->refusal);
+    row_memo_release(&table->rivals);
+    row_memo_release(&table->useless);
     groups_release(&table->groups);
     table_release(&table->table);
     free(table);
@@ -87,6 +91,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
     cache->stats->tables_built++;
+    row_memo_clear(&table->rivals);
+    row_memo_clear(&table->useless);
     table->table.scratch = &cache->scratch;
     arena_reset(&cache->scratch);
     if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
@@ -96,11 +102,17 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
     return true;
 }
 
+static size_t memos_bytes(const struct class_table *table)
+{
+    return row_memo_bytes(&table->rivals) + row_memo_bytes(&table->useless);
+}
+
 static void account(struct class_cache *cache, struct class_table *table)
 {
     size_t per_row = sizeof(uint32_t) * (2 + table->table.inputs_allocated);
-    size_t bytes =
-        groups_bytes(&table->groups) + per_row * table->table.rows_cap + table->table.arena.total_bytes;
+    size_t bytes = groups_bytes(&table->groups) + per_row * table->table.rows_cap +
+                   table->table.arena.total_bytes + memos_bytes(table);
+    table->memos_bytes = memos_bytes(table);
     cache->bytes += bytes - table->bytes;
     table->bytes = bytes;
 }
@@ -158,6 +170,7 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
     if (!table) {
         table = xcalloc(1, sizeof(*table));
         table->owner = pod->class;
+        table->rivals.repeated = table->useless.repeated = &cache->stats->rows_remembered;
         *vec_push(&cache->tables) = table;
         slot->table = table;
     }
@@ -166,6 +179,8 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
     if (!fresh) {
         table->profile = profile;
         table->unfit = !build(cache, table, profile, pod->class->sample, true);
+    }
+    if (!fresh || table->memos_bytes != memos_bytes(table)) {
         account(cache, table);
         drop_oldest(cache, table);
     }

@@ -7,8 +7,10 @@
 #define ENGINE_CLASS_CACHE_H
 
 #include "engine/groups.h"
+#include "framework/row_memo.h"
 
 struct engine_stats;
+struct refusal;
 
 struct class_table {
     struct table table;
@@ -18,7 +20,10 @@ struct class_table {
     bool unfit;          /* this class needs the plain path */
     uint64_t synced_seq; /* how far the log has been read */
     uint64_t used_at;
-    size_t bytes;
+    size_t bytes, memos_bytes; /* of all; of the memos, as they were counted last */
+    struct refusal *refusal;   /* refusal.h; NULL: none */
+    struct row_memo rivals;    /* rows that reject the pod beside their nominated pods */
+    struct row_memo useless;   /* rows that reject it without their pods of lower priority */
 };
 
 struct class_cache;

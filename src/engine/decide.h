@@ -4,6 +4,9 @@
 
 #include "engine/engine.h"
 
+struct class_table;
+struct refusal;
+
 /* The outcome of looking at the nodes, before anything is placed. */
 struct choice {
     uint32_t row; /* ROW_NONE: no node is feasible, or a plugin failed */
@@ -15,6 +18,12 @@ struct choice {
     /* For the probe: the table that it was made from, and when the feasible nodes were known (0: not told). */
     const struct table *table;
     int64_t filtered_ns;
+    struct class_table *source; /* with that table; NULL: the plain path */
+    /* The node that the pod is nominated to, which does not fit (ROW_NONE: none), and when it was tried. */
+    uint32_t nomination;
+    int64_t nomination_began_ns, nomination_ended_ns;
+    const struct refusal
+        *refusal; /* the class was refused before, and nothing has changed: instead of a diagnosis */
 };
 
 /* Calls every plugin for every node. Never fails to answer. */

@@ -17,7 +17,9 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "base/heap.h"
 #include "base/rng.h"
+#include "engine/alarms.h"
 #include "engine/inputs.h"
 #include "engine/pod_status.h"
 #include "engine/ranking.h"
@@ -100,6 +102,7 @@ struct decision {
     uint32_t row;       /* where it goes, or ROW_NONE. With a host it is on its way there */
     struct str message; /* why it has no node: the text of its PodScheduled condition */
     bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
+    bool resize_fits;   /* likewise, but nothing is wrong: the kubelet is to resize the pod */
     bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
     uint64_t unschedulable_plugins, pending_plugins; /* that rejected it, by index in the profile */
     const struct diagnosis *diagnosis; /* where no node was feasible: why, node by node; else NULL */
@@ -109,6 +112,7 @@ struct decision {
      * engine_preemption_done(); the pod is held until then. */
     struct pod_info **victims;
     uint32_t victims_len;
+    uint32_t victims_named;        /* likewise; an extender may have named one twice */
     uint32_t examined, feasible;   /* nodes */
     int64_t total;                 /* score of the chosen node, where nodes were compared */
     uint32_t ties;                 /* how many nodes had that score */
@@ -117,11 +121,24 @@ struct decision {
     bool preemption_tried;        /* DefaultPreemption was called */
     struct str post_filter_error; /* why PostFilter failed, where it did */
     bool retry;                   /* it has a nomination, and is tried again when its victims have left */
+    uint64_t refusal; /* decisions with the same number have the same reasons, word by word; 0: none */
 };
 
 struct engine_stats {
     uint64_t decisions[PATH_COUNT];
     uint64_t tables_built, rows_repaired, groups_seen;
+    uint64_t refusals_repeated; /* decisions without a search: refusal.h */
+    uint64_t rows_remembered;   /* rows that were not tried again: framework/row_memo.h */
+    uint64_t bindings_called;   /* because a time has come or an object has changed */
+};
+
+/* A pod whose victims are being deleted within its decision (without SchedulerAsyncPreemption): no other pod is decided
+ * meanwhile, and what the decision points to stays. */
+struct open_decision {
+    struct queued_pod *entry; /* NULL: there is none */
+    struct decision decision; /* its pod is referenced, its nominated row is held */
+    uint32_t promised;        /* where the pod was nominated to before */
+    uint32_t nodes;           /* of the cluster, when it was decided */
 };
 
 struct pod_binding;
@@ -143,6 +160,7 @@ struct engine {
     VEC(struct generation) retired; /* that pods being bound still need */
     int64_t retired_look_ns;        /* when to look at them again */
     struct queue queue;
+    struct alarms alarms;
     struct rng rng;
     uint32_t next_start; /* rotating start of the search for feasible nodes */
     int32_t percentage;  /* percentageOfNodesToScore where a profile has none */
@@ -151,6 +169,10 @@ struct engine {
     struct arena arena;          /* of the current cycle */
     struct diagnosis *diagnosis; /* of the last decision, in the arena */
     struct engine_stats stats;
+    uint64_t refusals;         /* number of the last one */
+    int64_t evictions_from_ns; /* no pod is evicted before: eviction.h */
+    bool evictions_postponed;  /* pods wait for that time */
+    struct open_decision open;
     struct ranking *ranking; /* of the last decision; NULL: not wanted */
     struct class_cache *classes;
     size_t tables_bytes_max;
@@ -161,14 +183,17 @@ struct engine {
     struct writes writes;
     struct cycle_writer unanswered; /* of plugins before there is a binding: answers are ignored */
     struct pod_statuses statuses;
-    struct strmap bindings;            /* pod_key() to struct pod_binding */
-    VEC(struct pod_binding *) waiting; /* those that are polled */
-    VEC(struct pod_binding *) ended;   /* to be freed */
+    struct strmap bindings;             /* pod_key() to struct pod_binding */
+    struct heap due;                    /* those that wait for a time, the first in order on top */
+    VEC(struct pod_binding *) watching; /* those that wait for changes of objects */
+    struct strmap permit_lists;         /* name of a Permit plugin to the pods that wait for it */
+    uint64_t bindings_begun;
+    VEC(struct pod_binding *) ended; /* to be freed */
     bool
         is_stuck; /* after engine_release(): a plugin's work does not end, and its pod and profile must stay */
     VEC(struct eviction *) evictions;
     uint32_t bindings_at[ENGINE_BINDING_STAGES];
-    uint64_t polled_version;
+    uint64_t watched_version;             /* of the objects, when those that watch were called */
     struct mailbox_reader mailbox_reader; /* of the profiles' mailboxes */
     struct mailbox replayed;              /* where the host replays */
 };
@@ -185,6 +210,11 @@ uint32_t engine_profile_number(const struct engine *engine, const struct pod *po
 /* A pod does not hold resources of a node any more: pods that wait for them are tried again. `only` may be NULL. */
 void engine_pod_left(struct engine *engine, const struct pod_info *pod, const struct queue_filter *only,
                      int64_t now_ns);
+/* The pod is not nominated any more: pods of no higher priority may have what was promised to it. This does not wait
+ * for the update of the pod, which may never come: the write may be refused, or the nomination was never seen. */
+void engine_nomination_over(struct engine *engine, const struct pod_info *pod, int64_t now_ns);
+/* The victims of the open decision are settled, or one of them is not: then the error says why. */
+void engine_victims_settled(struct engine *engine, struct str error, int64_t now_ns);
 /* When engine_tick() or engine_step() has something to do although nothing happens; INT64_MAX: never. */
 int64_t engine_next_due(const struct engine *engine);
 /* How many pods are decided and not bound yet. */

@@ -11,6 +11,8 @@
 #include "engine/class_cache.h"
 #include "engine/decide.h"
 #include "engine/per_node.h"
+#include "engine/refusal.h"
+#include "engine/rivals.h"
 #include "framework/probe.h"
 
 /* The groups of one decision. */
@@ -29,9 +31,7 @@ struct candidates {
 /* Does the pod need the plain path, whatever its class? */
 static bool needs_plain(const struct engine *engine, const struct pod_info *pod)
 {
-    return pod->class->has_devices || pod->nominated_row != ROW_NONE ||
-           pod->api->status.nominated_node_name.len || pod->api->spec.node_name.len ||
-           !engine->cluster->live_nodes;
+    return pod->class->has_devices || pod->api->spec.node_name.len || !engine->cluster->live_nodes;
 }
 
 /* The part that refuses a group, or NULL. */
@@ -388,21 +388,6 @@ static bool rows_come_first(const struct table *table)
     return true;
 }
 
-/* A node with nominated pods is tried with them first: a rejection then is its status. */
-static void diagnose_rivals(struct cycle *cycle, struct diagnosis *diagnosis)
-{
-    const struct cluster *cluster = cycle->cluster;
-    run_pre_filter_again(cycle);
-    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
-        if (!cluster->nodes.items[row].api || !row_has_rivals(cluster, row, cycle->info))
-            continue;
-        struct status status = run_filters_nominated(cycle, row);
-        diagnosis_blame(diagnosis, cycle->profile, status);
-        diagnosis_set(diagnosis, row, status);
-    }
-    cycle_reset(cycle);
-}
-
 /* The status that forms give a row, as a number; found once for all rows that are refused alike. */
 static uint32_t status_of_forms(struct class_table *source, struct cycle *cycle, uint32_t row,
                                 uint32_t *known, struct diagnosis *diagnosis)
@@ -423,18 +408,16 @@ static uint32_t status_of_forms(struct class_table *source, struct cycle *cycle,
     return *known;
 }
 
-static void diagnose(struct class_table *source, struct cycle *cycle, struct per_node *per_node,
-                     struct diagnosis *diagnosis)
+static void diagnose(struct engine *engine, struct class_table *source, struct cycle *cycle,
+                     struct per_node *per_node, struct diagnosis *diagnosis)
 {
     struct table *table = &source->table;
     const uint32_t *group_of = source->groups.group_of;
     uint32_t *numbers = arena_array(cycle->arena, uint32_t, table->rejections.len + source->groups.items.len);
     uint32_t *by_group = numbers + table->rejections.len;
     diagnosis_init(diagnosis, cycle->cluster, cycle->arena);
-    if (cycle->cluster->nominations) {
-        diagnose_rivals(cycle, diagnosis);
+    if (rivals_diagnose(engine, cycle, source, diagnosis))
         (void)per_node_begin(per_node, table, cycle);
-    }
     struct group_count *counts = per_node->filters_len ? count_groups(source, cycle->arena) : NULL;
     for (uint32_t row = 0; row < table->rows; row++) {
         uint32_t number = table->rejection[row];
@@ -454,47 +437,18 @@ static void diagnose(struct class_table *source, struct cycle *cycle, struct per
     }
 }
 
-/* ---- nodes with nominated pods ----
- * Such a node must also fit the pod beside them. Rows that do not are taken out for this decision. */
-struct excluded {
-    uint32_t *rows; /* NULL: no filter ran */
-    uint32_t len;
-    bool failed; /* a plugin did */
-};
-
-static void exclude_rivals(struct engine *engine, struct cycle *cycle, struct class_table *source,
-                           struct excluded *ret)
-{
-    struct cluster *cluster = engine->cluster;
-    *ret = (struct excluded){ 0 };
-    if (!cluster->nominations)
-        return;
-    for (uint32_t row = 0; row < cluster->nodes.len; row++) {
-        if (!cluster->nodes.items[row].nominated.len || !source->groups.group_of[row] ||
-            !row_has_rivals(cluster, row, cycle->info))
-            continue;
-        if (!ret->rows) {
-            ret->rows = arena_array(cycle->arena, uint32_t, cluster->nominations);
-            run_pre_filter_again(cycle);
-        }
-        struct status status = run_filters_nominated(cycle, row);
-        ret->failed |= status.code == STATUS_ERROR;
-        if (!status_ok(status))
-            ret->rows[ret->len++] = row;
-    }
-    if (ret->rows)
-        cycle_reset(cycle);
-    for (uint32_t i = 0; i < ret->len; i++)
-        groups_remove(&source->groups, &source->table, ret->rows[i]);
-}
-
-static void include_again(struct class_table *source, const struct excluded *excluded)
-{
-    for (uint32_t i = 0; i < excluded->len; i++)
-        groups_insert(&source->groups, &source->table, excluded->rows[i]);
-}
-
 /* ---- the decision ---- */
+/* The node that the pod is nominated to was tried before. Did the search end without it? */
+static bool is_examined_besides(struct engine *engine, const struct choice *choice)
+{
+    uint32_t len;
+    const uint32_t *order = cluster_order(engine->cluster, &len);
+    for (uint32_t i = 0; choice->nomination != ROW_NONE && i < choice->examined; i++)
+        if (order[(engine->next_start + i) % len] == choice->nomination)
+            return false;
+    return choice->nomination != ROW_NONE;
+}
+
 enum outcome { OUTCOME_FOUND, OUTCOME_NONE, OUTCOME_PLAIN };
 
 static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct class_table *source,
@@ -511,6 +465,7 @@ static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct 
         if (!candidates_rows(&candidates, source, cycle, per_node, engine->next_start, enough, taken,
                              &ret->examined))
             return OUTCOME_PLAIN;
+        ret->examined += is_examined_besides(engine, ret);
     } else {
         candidates_all(&candidates, source);
     }
@@ -528,6 +483,7 @@ static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct 
         cycle->lister = &lister.lister;
         if (per_node_scores(cycle) && !status_ok(run_pre_score(cycle)))
             return OUTCOME_PLAIN;
+        per_node_skip_zeros(cycle);
         if (per_node_scores(cycle))
             return choose_row(engine, cycle, &candidates, ret) ? OUTCOME_FOUND : OUTCOME_PLAIN;
     }
@@ -544,12 +500,12 @@ static enum outcome evaluate_class(struct engine *engine, struct cycle *cycle, s
     struct excluded excluded;
     if (!per_node_begin(per_node, &source->table, cycle))
         return OUTCOME_PLAIN;
-    exclude_rivals(engine, cycle, source, &excluded);
+    rivals_exclude(engine, cycle, source, &excluded);
     enum outcome result = OUTCOME_PLAIN;
-    if (!excluded.failed && (!excluded.rows || per_node_begin(per_node, &source->table, cycle)))
+    if (!excluded.failed && (!excluded.ran || per_node_begin(per_node, &source->table, cycle)))
         result = evaluate(engine, cycle, source, per_node, ret);
     cycle->lister = NULL; /* what it lists is gone */
-    include_again(source, &excluded);
+    rivals_include_again(source, &excluded);
     /* Rows and groups are judged in an order of their own: where the profile has another, the plain path says why. */
     return result == OUTCOME_NONE && !rows_come_first(&source->table) ? OUTCOME_PLAIN : result;
 }
@@ -558,7 +514,9 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     uint32_t start = engine->next_start;
     struct per_node per_node;
-    if (needs_plain(engine, cycle->info))
+    *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK, .nomination = ROW_NONE };
+    if (needs_plain(engine, cycle->info) || cycle->profile->wide_scores ||
+        !own_nomination_fails(engine, cycle, ret))
         return false;
     /* Rows can leave and join ranked groups only. */
     enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
@@ -567,9 +525,17 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind);
     if (!source)
         return false;
-    *ret = (struct choice){ .row = ROW_NONE, .error = STATUS_OK };
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;
     ret->table = &source->table;
+    ret->source = source;
+    ret->refusal = engine->slowest == PATH_INDEX ? refusal_find(source, cycle) : NULL;
+    if (ret->refusal) {
+        engine->stats.refusals_repeated++;
+        ret->examined = engine->cluster->live_nodes;
+        engine->next_start = (engine->next_start + ret->examined) % ret->examined;
+        ret->filtered_ns = probe_now(engine->probe);
+        return true;
+    }
     enum outcome result = evaluate_class(engine, cycle, source, &per_node, ret);
     if (result == OUTCOME_PLAIN) {
         engine->next_start = start;
@@ -577,7 +543,7 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     }
     if (result == OUTCOME_NONE) {
         ret->diagnosis = arena_new(cycle->arena, struct diagnosis);
-        diagnose(source, cycle, &per_node, ret->diagnosis);
+        diagnose(engine, source, cycle, &per_node, ret->diagnosis);
     }
     return true;
 }

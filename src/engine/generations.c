@@ -84,6 +84,7 @@ struct queue_options generation_queue(const struct engine *engine, const struct 
         .profiles_len = engine->profiles_len,
         .cluster = engine->cluster,
         .less = sort->len ? sort->items[0]->plugin->less : NULL,
+        .sorter = sort->len ? sort->items[0]->self : NULL,
         .backoff_initial_ns = seconds_to_ns(config->pod_initial_backoff_seconds),
         .backoff_max_ns = seconds_to_ns(config->pod_max_backoff_seconds),
     };
@@ -143,11 +144,11 @@ void generations_release(struct engine *engine)
 }
 
 /* ---- from one to the next ---- */
-/* The same plugins, by the indices of another profile; those that it has not are left out. */
+/* The same plugins, by the indices of another profile; those that it has not are left out. What is no plugin stays. */
 static uint64_t translate(const struct profile *from, const struct profile *to, uint64_t mask)
 {
-    uint64_t ret = 0;
-    bitmap_for_word(mask, index) {
+    uint64_t ret = mask & QUEUE_REJECTED_BY_NONE;
+    bitmap_for_word(mask & ~QUEUE_REJECTED_BY_NONE, index) {
         const struct plugin_instance *instance = profile_find(to, from->plugins[index].plugin->name);
         if (instance)
             ret |= (uint64_t)1 << instance->index;
@@ -179,8 +180,12 @@ static void remove_without_profile(struct engine *engine, int64_t now_ns)
     }
     if (found.len)
         qsort(found.items, found.len, sizeof(*found.items), queued_by_arrival);
-    vec_for(&found, entry)
-        engine_remove_pod(engine, (*entry)->pod, now_ns);
+    vec_for(&found, entry) {
+        if ((*entry)->pod->row == ROW_NONE)
+            engine_remove_pod(engine, (*entry)->pod, now_ns);
+        else /* it waited for its resize */
+            queue_remove(&engine->queue, (*entry)->pod);
+    }
     vec_release(&found);
 }
 

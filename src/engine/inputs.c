@@ -3,6 +3,7 @@
 #include "engine/inputs.h"
 
 #include "base/log.h"
+#include "cluster/devices.h"
 #include "engine/binding.h"
 #include "engine/eviction.h"
 #include "engine/generations.h"
@@ -31,12 +32,10 @@ static void handled_update(const struct engine *engine, const struct pod *before
                            int64_t begun_ns)
 {
     struct arena arena = { 0 };
-    bool listed_again = after->meta.resource_version.len &&
-                        str_eq(before->meta.resource_version, after->meta.resource_version);
-    if (!engine->probe || listed_again)
+    if (!engine->probe)
         return;
     enum event_resource resource = pod_event_resource(before);
-    struct action_list actions = pod_update_actions(before, after, &arena);
+    struct action_list actions = pod_update_actions(&engine->cluster->features, before, after, &arena);
     arena_release(&arena);
     handled(engine, resource, ACTION_UPDATE, begun_ns);
     for (uint32_t i = 0; i < actions.len; i++)
@@ -50,6 +49,51 @@ static struct log_value pod_ref(const struct pod *pod)
     return log_ref("pod", pod->meta.namespace, pod->meta.name);
 }
 
+/* A pod that has its node waits for a resize: it is queued as others are that have none. */
+static void queue_resize(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+{
+    int64_t begun_ns = probe_now(engine->probe);
+    struct status gate;
+    log_info(3, "Add event for unscheduled pod", pod_ref(pod->api));
+    queue_add(&engine->queue, pod, engine_profile_number(engine, pod->api), now_ns, &gate);
+    handled(engine, EVENT_UNSCHEDULED_POD, ACTION_ADD, begun_ns);
+}
+
+/* It does no more, or is gone. */
+static void unqueue_resize(struct engine *engine, struct pod_info *pod)
+{
+    int64_t begun_ns = probe_now(engine->probe);
+    log_info(3, "Delete event for unscheduled pod", pod_ref(pod->api));
+    queue_remove(&engine->queue, pod);
+    handled(engine, EVENT_UNSCHEDULED_POD, ACTION_DELETE, begun_ns);
+}
+
+/* Both versions have a node. */
+static void update_resize(struct engine *engine, struct pod_info *before, struct pod_info *after, bool again,
+                          int64_t now_ns)
+{
+    if (!before->resize_deferred && !after->resize_deferred)
+        return;
+    uint32_t profile = engine_profile_number(engine, after->api);
+    if (profile == engine->profiles_len) {
+        queue_remove(&engine->queue, before);
+    } else if (!before->resize_deferred) {
+        log_info(3, "Assigned pod transitioned to deferred resize, adding to scheduling queue",
+                 pod_ref(after->api));
+        queue_resize(engine, after, now_ns);
+    } else if (!after->resize_deferred) {
+        log_info(3, "Assigned pod is no longer deferred, removing from scheduling queue",
+                 pod_ref(after->api));
+        unqueue_resize(engine, before);
+    } else if (again && queue_find(&engine->queue, before)) {
+        queue_replace(&engine->queue, before, after);
+    } else {
+        log_info(3, "Assigned pod spec changed while deferred, updating scheduling queue",
+                 pod_ref(after->api));
+        queue_update(&engine->queue, before, after, profile, now_ns);
+    }
+}
+
 static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     uint32_t profile = engine_profile_number(engine, pod);
@@ -57,9 +101,11 @@ static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, in
     struct status gate;
     if (!pod->spec.node_name.len && profile == engine->profiles_len)
         return NULL;
+    struct pod_info *info = cluster_add_pod(engine->cluster, pod);
+    if (pod->spec.node_name.len && info->resize_deferred && profile < engine->profiles_len)
+        queue_resize(engine, info, now_ns);
     log_info(3, pod->spec.node_name.len ? "Add event for scheduled pod" : "Add event for unscheduled pod",
              pod_ref(pod));
-    struct pod_info *info = cluster_add_pod(engine->cluster, pod);
     if (pod->spec.node_name.len)
         engine_pod_bound(engine, info, now_ns);
     else
@@ -72,8 +118,9 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
                             int64_t now_ns)
 {
     struct arena arena = { 0 };
-    struct action_list actions = pod_update_actions(before, after, &arena);
+    struct action_list actions = pod_update_actions(&engine->cluster->features, before, after, &arena);
     arena_release(&arena);
+    log_info(4, "Update event for scheduled pod", pod_ref(after));
     for (uint32_t i = 0; i < actions.len; i++)
         engine_event(engine,
                      &(struct cluster_event){ .resource = pod_event_resource(after),
@@ -83,14 +130,15 @@ static void update_assigned(struct engine *engine, const struct pod *before, con
                      now_ns);
 }
 
-/* A pod that was placed here, and is not bound yet. It keeps its place, also if the node is gone: the binding may be
- * under way. One that is being deleted cannot be bound any more: then its resources are free. */
+/* A pod that was placed here, and is not bound yet: its update is no event. It keeps its place, also if the node is
+ * gone: the binding may be under way. One that is being deleted cannot be bound any more: then its resources are
+ * free. */
 static void update_placed(struct engine *engine, struct pod_info *before, struct pod_info *after,
                           struct str node_name, struct pod_binding *binding, int64_t now_ns)
 {
-    if (queue_find(&engine->queue, before)) /* else its binding is done: it is not to be decided again */
-        queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
-    if (!after->terminating)
+    queue_replace(&engine->queue, before, after);
+    cluster_move_node_claims(engine->cluster, before, after);
+    if (binding || !after->terminating) /* plugins undo what they did for it while it is there */
         cluster_place_on(engine->cluster, after, node_name);
     if (binding)
         binding_event(binding, &(struct binding_event){ .kind = after->terminating ? BINDING_ON_TERMINATING
@@ -107,26 +155,43 @@ static bool same_nomination(const struct pod *a, const struct pod *b)
 }
 
 /* Resources that were promised to a pod are not needed any more, or gone: pods of no higher priority may have them. */
-static void tell_nomination_over(struct engine *engine, const struct pod_info *before, int64_t now_ns)
+void engine_nomination_over(struct engine *engine, const struct pod_info *pod, int64_t now_ns)
 {
-    const struct queue_filter no_higher = { .has_priority_max = true, .priority_max = before->priority };
-    const struct cluster_event event = { .resource = EVENT_ASSIGNED_POD,
-                                         .actions = ACTION_DELETE,
-                                         .before = before->api };
-    queue_event(&engine->queue, &event, &no_higher, now_ns);
+    const struct queue_filter others = { .has_priority_max = true,
+                                         .priority_max = pod->priority,
+                                         .except = pod };
+    const struct cluster_event event = {
+        .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE, .before = pod->api, .holds_resources = true
+    };
+    queue_event(&engine->queue, &event, &others, now_ns);
 }
 
-/* A nomination made here stays while the API server does not know any. One that it has removed frees resources. */
+/* A nomination made here stays while the API server does not know any. */
+static void keep_nomination(struct engine *engine, const struct pod *before, struct pod_info *after,
+                            uint32_t nominated)
+{
+    bool keeps = !before->status.nominated_node_name.len && same_nomination(before, after->api);
+    if (keeps && nominated != ROW_NONE && engine->cluster->nodes.items[nominated].api)
+        cluster_nominate(engine->cluster, after, nominated);
+}
+
+/* A nomination that the API server has removed frees resources, unless it was removed here before: then that was told
+ * (engine_nomination_over()). */
 static void update_waiting(struct engine *engine, struct pod_info *before, struct pod_info *after,
                            uint32_t nominated, int64_t now_ns)
 {
     const struct pod *old = before->api;
-    bool keeps = !old->status.nominated_node_name.len && same_nomination(old, after->api);
-    if (keeps && nominated != ROW_NONE && engine->cluster->nodes.items[nominated].api)
-        cluster_nominate(engine->cluster, after, nominated);
+    keep_nomination(engine, old, after, nominated);
     queue_update(&engine->queue, before, after, engine_profile_number(engine, after->api), now_ns);
-    if (old->status.nominated_node_name.len && !same_nomination(old, after->api))
-        tell_nomination_over(engine, before, now_ns);
+    if (old->status.nominated_node_name.len && !same_nomination(old, after->api) && nominated != ROW_NONE)
+        engine_nomination_over(engine, before, now_ns);
+}
+
+/* The watch was begun again and shows what is known: the version is the same, and that is no event. */
+static bool is_listed_again(const struct pod *before, const struct pod *after)
+{
+    return after->meta.resource_version.len &&
+           str_eq(before->meta.resource_version, after->meta.resource_version);
 }
 
 static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *pod,
@@ -137,14 +202,16 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     struct pod_binding *binding = binding_find(engine, before->api);
     int64_t begun_ns = probe_now(engine->probe);
     bool is_bound = !before->api->spec.node_name.len && pod->spec.node_name.len;
+    bool again = is_listed_again(before->api, pod);
     if (row != ROW_NONE) /* the row may go with the old version */
         strbuf_str(&place, cluster_node_name(engine->cluster, row));
     pod_info_ref(before);
     struct pod_info *after = cluster_add_pod(engine->cluster, pod);
     pod_status_seen(&engine->statuses, pod);
     if (before->api->spec.node_name.len) {
-        log_info(4, "Update event for scheduled pod", pod_ref(pod));
-        update_assigned(engine, before->api, pod, now_ns);
+        update_resize(engine, before, after, again, now_ns);
+        if (!again)
+            update_assigned(engine, before->api, pod, now_ns);
     } else if (pod->spec.node_name.len) {
         log_info(3, "Delete event for unscheduled pod", pod_ref(pod));
         log_info(3, "Add event for scheduled pod", pod_ref(pod));
@@ -154,10 +221,13 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
                 binding, &(struct binding_event){ .kind = BINDING_ON_BOUND, .now_ns = now_ns, .pod = after });
         engine_pod_bound(engine, after, now_ns);
         struct str promised = before->api->status.nominated_node_name;
-        if (promised.len && !str_eq(promised, pod->spec.node_name))
-            tell_nomination_over(engine, before, now_ns);
+        if (promised.len && !str_eq(promised, pod->spec.node_name) && nominated != ROW_NONE)
+            engine_nomination_over(engine, before, now_ns);
     } else if (row != ROW_NONE) {
         update_placed(engine, before, after, strbuf_slice(&place), binding, now_ns);
+    } else if (again && queue_find(&engine->queue, before)) {
+        keep_nomination(engine, before->api, after, nominated);
+        queue_replace(&engine->queue, before, after);
     } else {
         log_info(4, "Update event for unscheduled pod", pod_ref(pod));
         update_waiting(engine, before, after, nominated, now_ns);
@@ -165,7 +235,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
     if (is_bound) {
         handled(engine, EVENT_ASSIGNED_POD, ACTION_ADD, begun_ns);
         handled(engine, EVENT_UNSCHEDULED_POD, ACTION_DELETE, begun_ns);
-    } else {
+    } else if (!again) {
         handled_update(engine, before->api, pod, begun_ns);
     }
     pod_info_unref(engine->cluster, before);
@@ -178,19 +248,9 @@ static bool lost_its_profile(const struct engine *engine, const struct pod_info 
     return known->row == ROW_NONE && !pod->spec.node_name.len && !engine_profile(engine, pod);
 }
 
-static struct pod_info *set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
-{
-    struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
-    if (known &&
-        (!pod_is(known->api, pod) /* its deletion was missed */ || lost_its_profile(engine, known, pod))) {
-        engine_remove_pod(engine, known, now_ns);
-        known = NULL;
-    }
-    return known ? update_pod(engine, known, pod, now_ns) : add_pod(engine, pod, now_ns);
-}
-
 /* Resources that were only promised keep out pods of no higher priority than the one they were promised to. */
-void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+static void remove_pod(struct engine *engine, struct pod_info *pod, enum binding_event_kind how,
+                       int64_t now_ns)
 {
     bool occupied = pod->row != ROW_NONE;
     bool nominated = pod->nominated_row != ROW_NONE || pod->api->status.nominated_node_name.len;
@@ -201,17 +261,35 @@ void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_
              pod->api->spec.node_name.len ? "Delete event for scheduled pod"
                                           : "Delete event for unscheduled pod",
              pod_ref(pod->api));
+    if (pod->api->spec.node_name.len && pod->resize_deferred && engine_profile(engine, pod->api))
+        unqueue_resize(engine, pod);
     queue_remove(&engine->queue, pod);
     pod_status_forget(&engine->statuses, pod->api, now_ns);
     pod_info_ref(pod);
     if (binding)
-        binding_event(binding, &(struct binding_event){ BINDING_ON_GONE, now_ns });
+        binding_event(binding, &(struct binding_event){ how, now_ns });
     cluster_remove_pod(engine->cluster, pod);
     evictions_pod_gone(engine, pod->api, now_ns);
     if (occupied || nominated)
         engine_pod_left(engine, pod, occupied ? NULL : &no_higher, now_ns);
     handled(engine, pod_event_resource(pod->api), ACTION_DELETE, begun_ns);
     pod_info_unref(engine->cluster, pod);
+}
+
+void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
+{
+    remove_pod(engine, pod, BINDING_ON_GONE, now_ns);
+}
+
+static struct pod_info *set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
+{
+    struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
+    if (known &&
+        (!pod_is(known->api, pod) /* its deletion was missed */ || lost_its_profile(engine, known, pod))) {
+        remove_pod(engine, known, BINDING_ON_REPLACED, now_ns);
+        known = NULL;
+    }
+    return known ? update_pod(engine, known, pod, now_ns) : add_pod(engine, pod, now_ns);
 }
 
 /* ---- nodes ---- */
@@ -234,7 +312,7 @@ static void set_node(struct engine *engine, const struct node *node, int64_t now
     int64_t begun_ns = probe_now(engine->probe);
     if (before) {
         log_info(4, "Update event for node", log_ref("node", STR(""), node->meta.name));
-        actions = node_update_actions(before, node);
+        actions = node_update_actions(&engine->cluster->features, before, node);
     } else {
         log_info(3, "Add event for node", log_ref("node", STR(""), node->meta.name));
     }
@@ -278,11 +356,31 @@ static const enum event_resource resources[KIND_COUNT] = {
     [KIND_RESOURCE_CLAIM] = EVENT_RESOURCE_CLAIM,
     [KIND_RESOURCE_SLICE] = EVENT_RESOURCE_SLICE,
     [KIND_DEVICE_CLASS] = EVENT_DEVICE_CLASS,
+    [KIND_NODE_METRICS] = EVENT_SAMPLE,
 };
+
+static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
+                 int64_t now_ns);
+
+struct slice_update {
+    struct engine *engine;
+    int64_t now_ns;
+};
+
+static void slice_updated(void *user, const struct resource_slice *slice)
+{
+    const struct slice_update *update = user;
+    tell(update->engine, KIND_RESOURCE_SLICE, slice, slice, update->now_ns);
+}
 
 static void tell(struct engine *engine, enum api_kind kind, const void *before, const void *after,
                  int64_t now_ns)
 {
+    if (kind == KIND_DEVICE_TAINT_RULE) {
+        devices_rule_changed(engine->cluster, before, after, slice_updated,
+                             &(struct slice_update){ engine, now_ns });
+        return;
+    }
     struct cluster_event event = { .resource = resources[kind],
                                    .actions = !before  ? ACTION_ADD
                                               : !after ? ACTION_DELETE
@@ -344,7 +442,10 @@ void engine_tick(struct engine *engine, int64_t now_ns)
 {
     plugin_messages_read(engine, now_ns);
     writes_tick(&engine->writes, now_ns);
+    pod_statuses_tick(&engine->statuses, now_ns);
     bindings_tick(engine, now_ns);
+    evictions_tick(engine, now_ns);
+    alarms_ring(engine, now_ns);
     queue_tick(&engine->queue, now_ns);
     generations_tick(engine, now_ns);
 }
@@ -380,9 +481,9 @@ void engine_pod_left(struct engine *engine, const struct pod_info *pod, const st
     queue_event(&engine->queue, &event, only, now_ns);
 }
 
-void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns)
+void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool at_once, int64_t now_ns)
 {
-    queue_hold_end(&engine->queue, pod, failed, now_ns);
+    queue_hold_end(&engine->queue, pod, at_once, now_ns);
 }
 
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns)

@@ -5,8 +5,9 @@
  *     tests/sim, replay/ ──┘                           └──▶ decisions and effects
  *
  * The engine reads no clock, file or socket. The same inputs at the same times with the same seed give the same
- * decisions: a recording is a list of inputs, and a replay gives them to another engine. Times are nanoseconds since
- * 1970, and never less than in the call before. */
+ * decisions: a recording is a list of inputs, and a replay gives them to another engine. Times are nanoseconds by a
+ * clock that starts at the time of day and never jumps, and never less than in the call before; what the time of day is
+ * when the machine's clock is set, is an input of its own. */
 #ifndef ENGINE_INPUTS_H
 #define ENGINE_INPUTS_H
 
@@ -29,6 +30,8 @@ struct status;
     X(LIST_END, watch)   /* ... and what was not set is gone; the first one of a kind: it is synced */ \
     X(DOUBT, watch)      /* what is known of a kind may be old: the next list of it begins after this */ \
     X(ABSENT, watch)     /* the server does not serve the kind: counts as synced and empty */
+/* Likewise; it came later than other inputs. Without an object: one that is there and has no name that can be read. */
+#define WATCH_INPUTS_LATER(X) X(PARTIAL, watch) /* an object is there, and not all of it can be read */
 
 /* All inputs, with the handler of each in a replay. The order is the format of recordings: new ones come last. */
 #define ENGINE_INPUTS(X) \
@@ -41,7 +44,9 @@ struct status;
     X(OPINION, \
       opinion) /* what an extender answered in the course of a step, in the order of the requests */ \
     X(PLUGIN_MESSAGE, message) /* engine_plugin_message() */ \
-    X(CONFIG, config)          /* engine_reconfigure() */
+    X(CONFIG, config)          /* engine_reconfigure() */ \
+    WATCH_INPUTS_LATER(X) \
+    X(CLOCK, clock) /* engine_set_wall_clock() */
 
 /* ---- objects ---- */
 /* An object appeared or changed: the model follows, and pods that the change may help are tried again. The object must
@@ -64,6 +69,10 @@ void engine_answer(struct engine *engine, uint64_t ticket, const struct answer *
 void engine_plugin_message(struct engine *engine, struct plugin_message *message);
 /* Time has passed: writes are repeated, bindings polled, backoffs end. */
 void engine_tick(struct engine *engine, int64_t now_ns);
+/* The time of day is that much ahead of the times of the other inputs (negative: behind), because the machine's clock
+ * was set or the machine slept. Queues and timeouts are not touched; what is written with a date has the time of day.
+ * Zero at the beginning. */
+void engine_set_wall_clock(struct engine *engine, int64_t ahead_ns);
 /* Decides the next pod. False: there is none to decide now. */
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret);
 /* Another configuration, between two steps. Pods that wait are judged anew; what is on its way to a node gets there as
@@ -79,9 +88,9 @@ int engine_add_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns, 
                    struct error *err);
 /* A pod that was placed here has its node for good: other pods may have waited for it. */
 void engine_pod_bound(struct engine *engine, struct pod_info *pod, int64_t now_ns);
-/* The victims of the pod were deleted, or that failed: then the pod is tried again at once. Otherwise it waits for
- * them to leave; if some left while it was held, it does not wait. */
-void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool failed, int64_t now_ns);
+/* The victims of the pod were deleted. At once: that failed, or none of them will leave, and the pod is tried again.
+ * Otherwise it waits for them to leave; if some left while it was held, it does not wait. */
+void engine_preemption_done(struct engine *engine, struct pod_info *pod, bool at_once, int64_t now_ns);
 /* Any other event. */
 void engine_event(struct engine *engine, const struct cluster_event *event, int64_t now_ns);
 

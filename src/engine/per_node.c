@@ -38,6 +38,7 @@ bool per_node_begin(struct per_node *per_node, const struct table *table, struct
     per_node->filters_len = 0;
     per_node->filters_last = true;
     cycle->skip_filter = cycle->skip_score = ~table->per_node;
+    cycle->zero_score = 0;
     return !table->per_node || (status_ok(run_pre_filter(cycle, &names, &blamed)) && names.all &&
                                 list_filters(per_node, table, cycle));
 }
@@ -57,6 +58,19 @@ struct status per_node_filter(const struct per_node *per_node, struct cycle *cyc
         }
     }
     return STATUS_OK;
+}
+
+void per_node_skip_zeros(struct cycle *cycle)
+{
+    const struct plugin_order *scorers = &cycle->profile->points[POINT_SCORE];
+    for (uint32_t i = 0; i < scorers->len; i++) {
+        uint64_t bit = (uint64_t)1 << scorers->items[i]->index;
+        cycle->current = scorers->items[i];
+        if (!(cycle->skip_score & bit) && cycle->current->plugin->score_is_zero &&
+            cycle->current->plugin->score_is_zero(cycle))
+            cycle->zero_score |= bit;
+    }
+    cycle->skip_score |= cycle->zero_score;
 }
 
 bool per_node_scores(const struct cycle *cycle)

@@ -31,6 +31,8 @@ uint32_t per_node_place(const struct table *table, const struct table_part *part
 /* Runs the filters that come before `place`: Success, or the first other status. */
 struct status per_node_filter(const struct per_node *per_node, struct cycle *cycle, uint32_t row,
                               uint32_t place);
+/* After PreScore: plugins whose scores are 0 need not be called. */
+void per_node_skip_zeros(struct cycle *cycle);
 /* Does one of the plugins score, as far as is known? */
 bool per_node_scores(const struct cycle *cycle);
 

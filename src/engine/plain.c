@@ -1,8 +1,12 @@
 /* plain.c: the plain path of a decision, as the specification reads. Slow, obvious, the judge of the other two. */
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "engine/decide.h"
 #include "framework/extender.h"
+#include "framework/probe.h"
+
+enum { SCORES_SHOWN = 10 };
 
 /* Node numbers in ascending order: every path counts equal nodes in that order. */
 static int by_row(const void *a, const void *b)
@@ -30,6 +34,35 @@ void choose_best(struct engine *engine, const struct score_table *scores, struct
     }
 }
 
+static struct log_value pod_ref(const struct cycle *cycle)
+{
+    return log_ref("pod", cycle->pod->meta.namespace, cycle->pod->meta.name);
+}
+
+/* What plugins have given to each node. Plugins that skipped have given nothing. */
+static void log_scores(const struct cycle *cycle, const struct score_table *scores)
+{
+    const struct plugin_order *order = &cycle->profile->points[POINT_SCORE];
+    for (uint32_t i = 0; i < scores->rows.len; i++) {
+        struct str node = cluster_node_name(cycle->cluster, scores->rows.items[i]);
+        for (uint32_t k = 0; k < order->len; k++) {
+            if (cycle->skip_score >> order->items[k]->index & 1)
+                continue;
+            log_info(SCORES_SHOWN, "Plugin scored node for pod", pod_ref(cycle),
+                     log_str("plugin", str_from(order->items[k]->plugin->name)), log_str("node", node),
+                     log_int("score", scores->scores[(size_t)i * scores->plugins + k]));
+        }
+    }
+}
+
+static void log_totals(const struct cycle *cycle, const struct score_table *scores)
+{
+    for (uint32_t i = 0; i < scores->rows.len; i++)
+        log_info(SCORES_SHOWN, "Calculated node's final score for pod", pod_ref(cycle),
+                 log_str("node", cluster_node_name(cycle->cluster, scores->rows.items[i])),
+                 log_int("score", scores->totals[i]));
+}
+
 void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret)
 {
     struct evaluation *evaluation = arena_new(cycle->arena, struct evaluation);
@@ -41,6 +74,8 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
     ret->examined = evaluation->examined;
     if (all)
         engine->next_start = (engine->next_start + evaluation->examined) % all;
+    if (status_ok(evaluation->error))
+        ret->filtered_ns = probe_now(engine->probe);
     if (!status_ok(evaluation->error)) {
         ret->error = evaluation->error;
     } else if (evaluation->own_nomination != ROW_NONE) {
@@ -55,7 +90,11 @@ void decide_plain(struct engine *engine, struct cycle *cycle, struct choice *ret
         struct row_list rows = { evaluation->feasible, evaluation->feasible_len };
         ret->error = run_scores(cycle, rows, &scores);
         if (status_ok(ret->error)) {
+            if (log_shows(SCORES_SHOWN))
+                log_scores(cycle, &scores);
             extenders_score(cycle, &scores);
+            if (log_shows(SCORES_SHOWN))
+                log_totals(cycle, &scores);
             choose_best(engine, &scores, ret);
             if (engine->ranking && ret->row != ROW_NONE)
                 ranking_fill(engine->ranking, cycle->profile, ret->row, ret->total, &scores);

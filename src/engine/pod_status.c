@@ -1,23 +1,33 @@
 /* pod_status.c: a record per pod, from its first write until a newer version of the pod is seen; see pod_status.h.
  *
  *     NONE      no record: the pod tells what is there
- *     WAITING   `next` waits for its turn
+ *     WAITING   `next` waits for its turn, in one of two lists
  *     WRITING   a write is under way; `next`, if there is one, is wanted after it
  *     WRITTEN   `sent` is there, as far as is known: no newer version of the pod has been seen
+ *
+ * `sent` is all that is there after the write, also what was there before it: what the pod has already is not part of
+ * the write, and a later change that wants no more than that is not news.
  *
  * What happens in each state stands in the table at the end. */
 #include "engine/pod_status.h"
 
 #include <stdlib.h>
 
+#include "base/log.h"
+
 enum { NS_IN_SECOND = 1000000000 };
+/* Between two new texts passes so much more time than the last one took: they are a fifth of one client's requests. A
+ * write whose answer was lost takes long and says nothing about the API server, hence the limit. */
+enum { REFRESH_PAUSE_FACTOR = 4 };
+static const int64_t refresh_pause_ns_max = 2 * (int64_t)NS_IN_SECOND;
 
 enum status_state { STATE_NONE, STATE_WAITING, STATE_WRITING, STATE_WRITTEN, STATE_COUNT };
 
 struct status_record {
     struct pod_statuses *statuses;
     enum status_state state;
-    struct list_link link; /* WAITING: in pod_statuses.waiting */
+    struct list_link link; /* WAITING: in pod_statuses.waiting or .stale */
+    bool is_stale;         /* WAITING: in .stale; WRITING: only a new text is sent */
     struct write *write;   /* WRITING */
     struct arena sent_arena, next_arena;
     struct status_change sent, next;
@@ -28,6 +38,8 @@ struct status_record {
     int64_t generation;
     struct opt_time since; /* when the condition that was sent got its status */
     int64_t version;       /* of the pod with what was sent; 0: not known */
+    int64_t seen_version;  /* of the pod, while a write is under way; 0: none was seen */
+    int64_t sent_ns;
 };
 
 /* Something happens to a pod's status. */
@@ -39,6 +51,11 @@ struct status_event {
     const struct answer *answer;        /* to the write under way */
     int64_t now_ns;
 };
+
+static int64_t wall_of(const struct status_event *event)
+{
+    return event->now_ns + event->statuses->wall_ahead_ns;
+}
 
 struct str pod_key(const struct pod *pod, struct strbuf *scratch)
 {
@@ -63,16 +80,29 @@ static void record_free(struct status_record *record)
     free(record);
 }
 
+static struct list *list_of(struct status_record *record)
+{
+    return record->is_stale ? &record->statuses->stale : &record->statuses->waiting;
+}
+
 static void enter(struct status_record *record, enum status_state state)
 {
     struct pod_statuses *statuses = record->statuses;
-    if (record->state == STATE_WAITING)
-        list_remove(&statuses->waiting, &record->link);
+    if (record->state == STATE_WAITING) {
+        list_remove(list_of(record), &record->link);
+        statuses->turns--;
+    }
     statuses->under_way -= record->state == STATE_WRITING;
     statuses->under_way += state == STATE_WRITING;
-    if (state == STATE_WAITING)
-        list_append(&statuses->waiting, &record->link);
     record->state = state;
+}
+
+static void enter_waiting(struct status_record *record, bool is_stale)
+{
+    enter(record, STATE_WAITING);
+    record->is_stale = is_stale;
+    list_append(list_of(record), &record->link);
+    record->statuses->turns++;
 }
 
 static void drop(struct status_record *record)
@@ -104,22 +134,22 @@ static bool same_nomination(const struct status_change *a, const struct status_c
     return a->nomination == b->nomination && str_eq(a->node, b->node);
 }
 
-static void condition_stamp(struct wanted_condition *condition, int64_t generation, int64_t now_ns)
+static void condition_stamp(struct wanted_condition *condition, int64_t generation, int64_t wall_ns)
 {
-    condition->last_transition_time = (struct opt_time){ .set = true, .seconds = now_ns / NS_IN_SECOND };
+    condition->last_transition_time = (struct opt_time){ .set = true, .seconds = wall_ns / NS_IN_SECOND };
     condition->observed_generation = (struct opt_int64){ generation != 0, generation };
 }
 
-bool condition_wanted(const struct pod *pod, int64_t now_ns, struct wanted_condition *condition)
+bool condition_wanted(const struct pod *pod, int64_t wall_ns, struct wanted_condition *condition)
 {
-    condition_stamp(condition, pod->meta.generation, now_ns);
+    condition_stamp(condition, pod->meta.generation, wall_ns);
     list_for(&pod->status.conditions, known) {
         if (!str_eq(known->type, condition->type))
             continue;
         if (str_eq(known->status, condition->status))
             condition->last_transition_time = known->last_transition_time;
         const struct wanted_condition there = { known->type, known->status, known->reason, known->message };
-        return !same_condition(&there, condition) || known->observed_generation != pod->meta.generation;
+        return !same_condition(&there, condition);
     }
     return true;
 }
@@ -148,9 +178,9 @@ static struct status_record *record_new(struct pod_statuses *statuses, const str
 /* ---- writes ---- */
 static void answered(void *context, const struct write *write, const struct answer *answer, int64_t now_ns);
 
-/* Without `has_condition` the pod has the condition already: only the nomination is sent. */
+/* The change is all that will be there. `has_condition`, `has_nomination`: which of it is to be written. */
 static void send(struct status_record *record, const struct status_change *change, bool has_condition,
-                 int64_t now_ns)
+                 bool has_nomination, int64_t now_ns)
 {
     struct arena fresh = { 0 };
     struct status_change copy = copy_change(&fresh, change);
@@ -158,37 +188,55 @@ static void send(struct status_record *record, const struct status_change *chang
     record->sent_arena = fresh;
     record->sent = copy;
     record->has_sent = true;
+    record->sent_ns = now_ns;
+    record->seen_version = 0;
     enter(record, STATE_WRITING);
     if (has_condition)
         record->since = copy.condition.last_transition_time;
-    record->write =
-        writes_send(record->statuses->writes,
-                    &(struct effect){ .kind = EFFECT_POD_STATUS,
-                                      .namespace = record->namespace,
-                                      .name = record->name,
-                                      .uid = record->uid,
-                                      .condition = has_condition ? &copy.condition : NULL,
-                                      .sets_nomination = copy.nomination != NOMINATION_KEEP,
-                                      .node = copy.nomination == NOMINATION_SET ? copy.node : STR("") },
-                    answered, record, now_ns);
+    record->write = writes_send(record->statuses->writes,
+                                &(struct effect){ .kind = EFFECT_POD_STATUS,
+                                                  .namespace = record->namespace,
+                                                  .name = record->name,
+                                                  .uid = record->uid,
+                                                  .condition = has_condition ? &copy.condition : NULL,
+                                                  .sets_nomination = has_nomination,
+                                                  .node = has_nomination ? copy.node : STR("") },
+                                answered, record, now_ns);
+}
+
+static bool has_sent_condition(const struct status_record *record, const struct wanted_condition *condition)
+{
+    return record->has_sent && same_condition(&record->sent.condition, condition);
+}
+
+static bool has_sent_nomination(const struct status_record *record, const struct status_change *change)
+{
+    return record->has_sent && same_nomination(&record->sent, change);
 }
 
 /* Is all that the change wants part of what was sent? */
 static bool is_sent(const struct status_record *record, const struct status_change *change)
 {
-    const struct status_change *sent = &record->sent;
-    return (!change->condition.type.len || same_condition(&sent->condition, &change->condition)) &&
-           (change->nomination == NOMINATION_KEEP || same_nomination(sent, change));
+    return (!change->condition.type.len || has_sent_condition(record, &change->condition)) &&
+           (change->nomination == NOMINATION_KEEP || has_sent_nomination(record, change));
 }
 
 /* After what was sent, without a newer version of the pod to compare with. */
 static void send_next(struct status_record *record, const struct status_change *change, int64_t now_ns)
 {
     struct status_change next = *change;
-    condition_stamp(&next.condition, record->generation, now_ns);
+    bool has_condition = next.condition.type.len && !has_sent_condition(record, &next.condition);
+    bool has_nomination = next.nomination != NOMINATION_KEEP && !has_sent_nomination(record, &next);
+    condition_stamp(&next.condition, record->generation, now_ns + record->statuses->wall_ahead_ns);
     if (record->since.set && str_eq(next.condition.status, record->sent.condition.status))
         next.condition.last_transition_time = record->since;
-    send(record, &next, next.condition.type.len, now_ns);
+    if (record->has_sent && !has_condition)
+        next.condition = record->sent.condition;
+    if (record->has_sent && next.nomination == NOMINATION_KEEP) {
+        next.nomination = record->sent.nomination;
+        next.node = record->sent.node;
+    }
+    send(record, &next, has_condition, has_nomination, now_ns);
 }
 
 static enum nomination nomination_wanted(const struct pod *pod, const struct status_change *change)
@@ -199,14 +247,35 @@ static enum nomination nomination_wanted(const struct pod *pod, const struct sta
     return change->nomination;
 }
 
-/* Does the change move the pod's nomination, for all that is known? */
+/* Does the change move the pod's nomination, for all that is known? `record` may be NULL. */
 static bool moves_nomination(const struct status_record *record, const struct pod *pod,
                              const struct status_change *change)
 {
-    const struct status_change *sent = &record->sent;
-    if (record->has_sent && sent->nomination != NOMINATION_KEEP)
-        return change->nomination != NOMINATION_KEEP && !same_nomination(sent, change);
+    if (record && record->has_sent && record->sent.nomination != NOMINATION_KEEP)
+        return change->nomination != NOMINATION_KEEP && !same_nomination(&record->sent, change);
     return nomination_wanted(pod, change) != NOMINATION_KEEP;
+}
+
+static bool has_status(const struct pod *pod, const struct wanted_condition *condition)
+{
+    list_for(&pod->status.conditions, known) {
+        if (str_eq(known->type, condition->type))
+            return str_eq(known->status, condition->status) && str_eq(known->reason, condition->reason);
+    }
+    return false;
+}
+
+/* Is nothing new but the text of the condition, for all that is known? No component acts on it. */
+static bool is_refresh(const struct status_record *record, const struct pod *pod,
+                       const struct status_change *change)
+{
+    const struct wanted_condition *wanted = &change->condition;
+    if (!wanted->type.len || moves_nomination(record, pod, change))
+        return false;
+    const struct wanted_condition *sent = record && record->has_sent ? &record->sent.condition : NULL;
+    if (sent && str_eq(sent->type, wanted->type))
+        return str_eq(sent->status, wanted->status) && str_eq(sent->reason, wanted->reason);
+    return has_status(pod, wanted);
 }
 
 static const struct pod *known_pod(const struct status_record *record)
@@ -239,10 +308,27 @@ static bool is_crowded(const struct pod_statuses *statuses)
     return statuses->under_way >= STATUS_WRITES_MAX;
 }
 
-static void wait_for_turn(struct status_record *record, const struct status_change *change)
+/* A new text waits until nothing else is written. */
+static bool may_refresh(const struct pod_statuses *statuses, int64_t now_ns)
 {
+    return !statuses->under_way && list_empty(&statuses->waiting) && now_ns >= statuses->refresh_due_ns;
+}
+
+/* May the change, which is news, be sent at once? */
+static bool has_turn(const struct pod_statuses *statuses, const struct status_record *record,
+                     const struct pod *pod, const struct status_change *change, int64_t now_ns)
+{
+    if (is_refresh(record, pod, change))
+        return list_empty(&statuses->stale) && may_refresh(statuses, now_ns);
+    return !is_crowded(statuses) || moves_nomination(record, pod, change);
+}
+
+static void wait_for_turn(struct status_record *record, const struct pod *pod,
+                          const struct status_change *change)
+{
+    bool is_stale = is_refresh(record, pod, change);
     merge_next(record, change);
-    enter(record, STATE_WAITING);
+    enter_waiting(record, is_stale);
 }
 
 /* ---- actions: each moves the record to its next state with enter(), send() or drop() ---- */
@@ -256,22 +342,44 @@ static void set_next(const struct status_event *event)
     merge_next(event->record, event->change);
 }
 
-/* The change, compared with the pod itself. */
-static void set_new(const struct status_event *event)
+/* What is there once the change is: the pod has the rest. */
+static void complete(struct status_change *change, const struct pod *pod)
 {
-    struct status_record *record = event->record;
+    if (change->nomination != NOMINATION_KEEP)
+        return;
+    change->node = pod->status.nominated_node_name;
+    change->nomination = change->node.len ? NOMINATION_SET : NOMINATION_CLEAR;
+}
+
+/* The change, compared with the pod itself. */
+static void send_new(struct status_record *record, const struct status_event *event)
+{
     struct status_change wanted = *event->change;
     bool has_condition =
-        wanted.condition.type.len && condition_wanted(event->pod, event->now_ns, &wanted.condition);
-    wanted.nomination = nomination_wanted(event->pod, &wanted);
-    if (!has_condition && wanted.nomination == NOMINATION_KEEP)
+        wanted.condition.type.len && condition_wanted(event->pod, wall_of(event), &wanted.condition);
+    bool has_nomination = nomination_wanted(event->pod, &wanted) != NOMINATION_KEEP;
+    record->is_stale = is_refresh(NULL, event->pod, &wanted);
+    complete(&wanted, event->pod);
+    send(record, &wanted, has_condition, has_nomination, event->now_ns);
+}
+
+/* Does the pod itself lack something that the change wants? */
+static bool is_news(const struct status_event *event)
+{
+    struct wanted_condition condition = event->change->condition;
+    return (condition.type.len && condition_wanted(event->pod, wall_of(event), &condition)) ||
+           nomination_wanted(event->pod, event->change) != NOMINATION_KEEP;
+}
+
+static void set_new(const struct status_event *event)
+{
+    if (!is_news(event))
         return;
-    if (!record)
-        record = record_new(event->statuses, event->pod);
-    if (wanted.nomination == NOMINATION_KEEP && is_crowded(event->statuses))
-        wait_for_turn(record, event->change);
+    struct status_record *record = record_new(event->statuses, event->pod);
+    if (has_turn(event->statuses, NULL, event->pod, event->change, event->now_ns))
+        send_new(record, event);
     else
-        send(record, &wanted, has_condition, event->now_ns);
+        wait_for_turn(record, event->pod, event->change);
 }
 
 /* The change, compared with what was written. */
@@ -280,10 +388,12 @@ static void set_again(const struct status_event *event)
     struct status_record *record = event->record;
     if (is_sent(record, event->change))
         return;
-    if (is_crowded(event->statuses) && !moves_nomination(record, event->pod, event->change))
-        wait_for_turn(record, event->change);
-    else
-        send_next(record, event->change, event->now_ns);
+    if (!has_turn(event->statuses, record, event->pod, event->change, event->now_ns)) {
+        wait_for_turn(record, event->pod, event->change);
+        return;
+    }
+    record->is_stale = is_refresh(record, event->pod, event->change);
+    send_next(record, event->change, event->now_ns);
 }
 
 /* What waits is sent, if it is still news. */
@@ -294,32 +404,61 @@ static void take_turn(const struct status_event *event)
     turn.change = &record->next;
     record->has_next = false;
     enter(record, STATE_WRITTEN);
-    if (!record->has_sent)
-        set_new(&turn);
-    else if (!is_sent(record, turn.change))
+    if (!record->has_sent && is_news(&turn)) {
+        send_new(record, &turn);
+    } else if (record->has_sent && !is_sent(record, turn.change)) {
+        record->is_stale = is_refresh(record, event->pod, turn.change);
         send_next(record, turn.change, event->now_ns);
+    }
     if (record->state == STATE_WRITTEN && !record->has_sent)
         drop(record);
 }
 
 static void set_waiting(const struct status_event *event)
 {
-    merge_next(event->record, event->change);
-    if (moves_nomination(event->record, event->pod, &event->record->next))
+    struct status_record *record = event->record;
+    merge_next(record, event->change);
+    bool is_stale = is_refresh(record, event->pod, &record->next);
+    if (moves_nomination(record, event->pod, &record->next) ||
+        (record->is_stale && !is_stale && !is_crowded(event->statuses)))
         take_turn(event);
+    else if (is_stale != record->is_stale)
+        enter_waiting(record, is_stale);
 }
 
-/* The next turns. A pod that has no news any more, or is gone, is forgotten. */
+/* The next turn of a list. A pod that has no news any more, or is gone, is forgotten. */
+static void next_turn(struct pod_statuses *statuses, struct list *list, int64_t now_ns)
+{
+    struct status_record *record = list_first(list, struct status_record, link);
+    const struct pod *pod = known_pod(record);
+    if (pod)
+        take_turn(&(struct status_event){ statuses, record, pod, .now_ns = now_ns });
+    else
+        drop(record);
+}
+
 static void go_on(struct pod_statuses *statuses, int64_t now_ns)
 {
-    while (!list_empty(&statuses->waiting) && !is_crowded(statuses)) {
-        struct status_record *record = list_first(&statuses->waiting, struct status_record, link);
-        const struct pod *pod = known_pod(record);
-        if (pod)
-            take_turn(&(struct status_event){ statuses, record, pod, .now_ns = now_ns });
-        else
-            drop(record);
-    }
+    while (!list_empty(&statuses->waiting) && !is_crowded(statuses))
+        next_turn(statuses, &statuses->waiting, now_ns);
+    while (!list_empty(&statuses->stale) && may_refresh(statuses, now_ns))
+        next_turn(statuses, &statuses->stale, now_ns);
+}
+
+/* After a write without a newer one to follow at once. */
+static void rest(struct status_record *record, const struct pod *pod, bool done)
+{
+    bool is_seen = record->version && record->seen_version >= record->version;
+    record->has_sent = done && !is_seen; /* else the pod tells what is there, or it is not known */
+    if (record->has_next)
+        enter_waiting(record, pod && is_refresh(record, pod, &record->next));
+    else if (!record->has_sent)
+        drop(record);
+}
+
+static int64_t refresh_pause_ns(int64_t took_ns)
+{
+    return MAX(MIN(REFRESH_PAUSE_FACTOR * took_ns, refresh_pause_ns_max), (int64_t)0);
 }
 
 static void end_write(const struct status_event *event)
@@ -327,32 +466,37 @@ static void end_write(const struct status_event *event)
     struct status_record *record = event->record;
     struct pod_statuses *statuses = event->statuses;
     bool done = event->answer->kind == ANSWER_DONE;
+    if (statuses->written)
+        statuses->written(statuses->context, !done, event->now_ns - record->sent_ns);
+    if (record->is_stale)
+        statuses->refresh_due_ns = event->now_ns + refresh_pause_ns(event->now_ns - record->sent_ns);
     record->write = NULL;
+    record->is_stale = false;
     enter(record, STATE_WRITTEN);
     if (!done || !str_to_int64(event->answer->resource_version, &record->version))
         record->version = 0;
     record->has_next &= event->answer->kind != ANSWER_GONE && !(done && is_sent(record, &record->next));
     record->has_sent = done; /* else it is not known what is there */
     const struct pod *pod = record->has_next ? known_pod(record) : NULL;
-    if (record->has_next &&
-        (list_empty(&statuses->waiting) || !pod || moves_nomination(record, pod, &record->next))) {
+    if (record->has_next && (!pod || moves_nomination(record, pod, &record->next) ||
+                             (list_empty(&statuses->waiting) && !is_refresh(record, pod, &record->next)))) {
         record->has_next = false;
         send_next(record, &record->next, event->now_ns);
         return;
     }
     _cleanup_(strbuf_release) struct strbuf key = { 0 };
     strbuf_str(&key, record->key);
-    if (record->has_next)
-        enter(record, STATE_WAITING);
-    else if (!done)
-        drop(record);
+    rest(record, pod, done);
     statuses->idle(statuses->context, strbuf_slice(&key), event->now_ns);
     go_on(statuses, event->now_ns);
 }
 
 static void see(const struct status_event *event)
 {
+    int64_t version;
     event->record->generation = event->pod->meta.generation;
+    if (str_to_int64(event->pod->meta.resource_version, &version))
+        event->record->seen_version = version;
 }
 
 /* Unless what was sent is newer than this version of the pod. */
@@ -372,7 +516,8 @@ static void forget_sent(const struct status_event *event)
 static void void_next(const struct status_event *event)
 {
     struct status_record *record = event->record;
-    record->has_next &= moves_nomination(record, event->pod, &record->next);
+    record->has_next &=
+        !event->statuses->bindings_replace_all && moves_nomination(record, event->pod, &record->next);
 }
 
 static void void_waiting(const struct status_event *event)
@@ -417,9 +562,39 @@ static void answered(void *context, const struct write *write, const struct answ
     happen(ON_ANSWER, (struct status_event){ record->statuses, record, .answer = answer, .now_ns = now_ns });
 }
 
+static void log_change(const struct pod_statuses *statuses, const struct pod *pod,
+                       const struct status_change *change)
+{
+    if (statuses
+            ->bindings_replace_all) { /* with SchedulerAsyncAPICalls a line is about the condition alone */
+        if (change->condition.type.len)
+            log_info(3, "Updating pod condition", log_ref("pod", pod->meta.namespace, pod->meta.name),
+                     log_str("conditionType", change->condition.type),
+                     log_str("conditionStatus", change->condition.status),
+                     log_str("conditionReason", change->condition.reason));
+        return;
+    }
+    struct log_value values[6];
+    size_t len = 0;
+    values[len++] = log_ref("pod", pod->meta.namespace, pod->meta.name);
+    if (change->condition.type.len) {
+        values[len++] = log_str("conditionType", change->condition.type);
+        values[len++] = log_str("conditionStatus", change->condition.status);
+        values[len++] = log_str("conditionReason", change->condition.reason);
+    }
+    if (change->nomination != NOMINATION_KEEP) {
+        values[len++] = log_str("nominatedNodeName", change->node);
+        values[len++] = log_int("nominatingMode", 1);
+    }
+    log_write(LOG_INFO, 3, __FILE__, __LINE__, NULL, "Updating pod condition and nominated node name", values,
+              len);
+}
+
 void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
                     int64_t now_ns)
 {
+    if (log_shows(3))
+        log_change(statuses, pod, change);
     happen(ON_SET, (struct status_event){ statuses, NULL, pod, change, .now_ns = now_ns });
 }
 
@@ -443,4 +618,15 @@ void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int
 {
     happen(ON_FORGET, (struct status_event){ statuses, NULL, pod });
     go_on(statuses, now_ns);
+}
+
+void pod_statuses_tick(struct pod_statuses *statuses, int64_t now_ns)
+{
+    go_on(statuses, now_ns);
+}
+
+int64_t pod_statuses_next_due(const struct pod_statuses *statuses)
+{
+    bool waits = !list_empty(&statuses->stale) && !statuses->under_way && list_empty(&statuses->waiting);
+    return waits ? statuses->refresh_due_ns : INT64_MAX;
 }

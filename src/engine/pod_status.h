@@ -6,7 +6,11 @@
  *
  * Of all pods, few writes are under way: where thousands fit nowhere, bindings do not queue behind conditions, and a
  * slow API server gets fewer writes. Others wait for their turn in order of arrival, and send what is wanted by then.
- * Nominations do not wait: other components need them. */
+ * Nominations do not wait: other components need them.
+ *
+ * A text that changes with every attempt ("0/200 nodes are available: 17 Insufficient cpu ...") is no news that a
+ * component acts on. A condition with a new text and the same status and reason is written when nothing else is, one at
+ * a time, and the longer it takes the rarer: a slow API server is not kept busy by texts. The last text arrives. */
 #ifndef ENGINE_POD_STATUS_H
 #define ENGINE_POD_STATUS_H
 
@@ -27,12 +31,19 @@ struct status_record;
 
 struct pod_statuses {
     struct writes *writes;
-    struct strmap by_pod; /* pod_key() to struct status_record */
+    struct strmap by_pod;  /* pod_key() to struct status_record */
+    int64_t wall_ahead_ns; /* engine_set_wall_clock(): dates of conditions have the time of day */
     uint32_t under_way;
-    struct list waiting; /* struct status_record: for their turn */
+    struct list waiting;    /* struct status_record: for their turn */
+    struct list stale;      /* likewise, where only the text is new */
+    uint32_t turns;         /* how many wait for theirs, in both lists */
+    int64_t refresh_due_ns; /* not before that time is a new text sent */
+    /* SchedulerAsyncAPICalls: a binding replaces whatever has not been sent, nominations too. */
+    bool bindings_replace_all;
     const struct pod *(*known)(void *context, struct str namespace, struct str name); /* NULL: it is gone */
     void (*idle)(void *context, struct str pod_key,
-                 int64_t now_ns); /* nothing is under way for it any more */
+                 int64_t now_ns);                                 /* nothing is under way for it any more */
+    void (*written)(void *context, bool failed, int64_t took_ns); /* a write is over; NULL is fine */
     void *context;
 };
 
@@ -49,8 +60,13 @@ void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
 void pod_status_void(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod is gone. */
 void pod_status_forget(struct pod_statuses *statuses, const struct pod *pod, int64_t now_ns);
+/* Time has passed: a new text may have its turn. */
+void pod_statuses_tick(struct pod_statuses *statuses, int64_t now_ns);
+/* When that is, though nothing happens; INT64_MAX: never. */
+int64_t pod_statuses_next_due(const struct pod_statuses *statuses);
 
-/* Fills in when the condition got its status, and the generation that it is about; false: the pod has it already. */
-bool condition_wanted(const struct pod *pod, int64_t now_ns, struct wanted_condition *condition);
+/* Fills in when the condition got its status, and the generation that it is about; false: the pod has it already, be
+ * it about an older generation. */
+bool condition_wanted(const struct pod *pod, int64_t wall_ns, struct wanted_condition *condition);
 
 #endif

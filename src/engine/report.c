@@ -1,6 +1,7 @@
 /* report.c: kube-scheduler's texts, to the letter. */
 #include "engine/report.h"
 
+#include "base/log.h"
 #include "base/utf8.h"
 
 /* The API server rejects longer notes of events; a longer message could make a pod too large for etcd. */
@@ -118,10 +119,22 @@ void report_binding_failure(struct engine *engine, const struct pod_binding *bin
     bool rejected = status_rejected(status);
     struct str message = binding->stage == BINDING_PERMIT && rejected ? diagnosis_of_one(status, &arena)
                                                                       : status_message(status, &arena);
-    if (binding->entry->pod) /* else it is gone, or has a node */
+    if (binding->entry->pod && !binding->pod->resize_deferred) /* else it is gone, or has a node */
         report_failure(engine, binding->cycle.profile, binding->pod->api, message, !rejected,
                        NOMINATION_CLEAR, STR(""), now_ns);
     notify(engine, NOTICE_BINDING_FAILED, binding, rejected, message, now_ns);
+}
+
+void report_removed(struct engine *engine, const struct pod_binding *binding, struct status status,
+                    int64_t now_ns)
+{
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    const struct meta *meta = &binding->pod->api->meta;
+    struct str message = diagnosis_of_one(status, &arena);
+    log_info(0, "Pod doesn't exist in informer cache", log_ref("pod", meta->namespace, meta->name),
+             log_str("err", arena_printf(&arena, "pod \"" STR_FMT "\" not found", STR_ARG(meta->name))));
+    report_skipped(engine, binding->cycle.profile, binding->pod->api, message);
+    notify(engine, NOTICE_BINDING_FAILED, binding, true, message, now_ns);
 }
 
 void report_preempted(struct engine *engine, const struct profile *profile,

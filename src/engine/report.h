@@ -15,6 +15,9 @@ void report_bound(struct engine *engine, const struct pod_binding *binding, int6
 void report_binding_failure(struct engine *engine, const struct pod_binding *binding, struct status status,
                             int64_t now_ns);
 /* A pod was preempted. `in_memory`: it had no node in the cluster yet. */
+/* Likewise, of a pod that was deleted: there is nothing to write the condition to. */
+void report_removed(struct engine *engine, const struct pod_binding *binding, struct status status,
+                    int64_t now_ns);
 void report_preempted(struct engine *engine, const struct profile *profile,
                       const struct event_subject *victim, const struct event_subject *preemptor,
                       struct str node, bool in_memory);

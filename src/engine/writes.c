@@ -145,6 +145,16 @@ void writes_tick(struct writes *writes, int64_t now_ns)
     }
 }
 
+size_t writes_unsettled(const struct writes *writes)
+{
+    size_t count = 0;
+    map_for(&writes->by_ticket, slot) {
+        const struct write *write = slot->value;
+        count += write->in_flight || write->in_doubt;
+    }
+    return count;
+}
+
 int64_t writes_next_due(const struct writes *writes)
 {
     return writes->waiting.items.len ? ((const struct write *)writes->waiting.items.items[0])->due_ns

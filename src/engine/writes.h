@@ -57,6 +57,8 @@ void writes_cancel(struct writes *writes, struct write *write);
 void writes_answer(struct writes *writes, uint64_t ticket, const struct answer *answer, int64_t now_ns);
 /* Sends again what is due. */
 void writes_tick(struct writes *writes, int64_t now_ns);
+/* How many may still be done, or have been done without an answer: a request for them is under way, or was lost. */
+size_t writes_unsettled(const struct writes *writes);
 /* INT64_MAX: nothing waits. */
 int64_t writes_next_due(const struct writes *writes);
 

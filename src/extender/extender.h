@@ -2,7 +2,7 @@
  *
  *     struct extender_config ──▶ args.h: the request ──▶ pending.h: the wait ──▶ reply.h: the answer
  *
- * As kube-scheduler v1.36 does it, with these differences, each of which prevents harm:
+ * As kube-scheduler does it, with these differences, each of which prevents harm:
  *   - an answer has a longest length (round_trip.h);
  *   - a request whose connection breaks before the answer begins is sent once more;
  *   - a node that was not in the request is an error in Nodes as it is in NodeNames; kube-scheduler would bind to it;

@@ -46,7 +46,6 @@ static const struct record_kind record_OPT_QUANTITY_TEXT = { .ops = &quantity_te
                                                              .wire = WIRE_BYTES,
                                                              .has_null = true };
 static const struct record_kind record_QUANTITY_TEXT_MAP = RECORD_MAP_OF(QUANTITY_TEXT, struct pair, value);
-static const struct record_kind record_INT64S = RECORD_LIST_OF(INT64, WIRE_VARINT);
 static const struct record_kind record_OPT_TIME = RECORD_OPTIONAL(TIME, struct opt_opt_time, WIRE_BYTES);
 
 /* ---- tables ---- */

@@ -178,11 +178,6 @@ static yyjson_val *member(yyjson_val *object, const char *name)
     return yyjson_is_null(found) ? NULL : found;
 }
 
-static struct str text_of(yyjson_val *val)
-{
-    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) } : STR("");
-}
-
 /* ---- filter ---- */
 
 /* An error in the extender's own words: they may have several lines. */
@@ -209,7 +204,7 @@ static int take_nodes(const struct reply *reply, yyjson_val *names, yyjson_val *
         bitmap_set(open, requested.items[j]);
     ret->rows = arena_array(reply->cycle->arena, uint32_t, requested.len);
     yyjson_arr_foreach(doc_items(names ? names : member(nodes, "items")), i, max, val) {
-        struct str name = text_of(names ? val : member(member(val, "metadata"), "name"));
+        struct str name = doc_text(names ? val : member(member(val, "metadata"), "name"));
         uint32_t row = cluster_row(cluster, name);
         if (row == ROW_NONE || !bitmap_get(open, row))
             return error_set(err, -ENOENT,
@@ -230,13 +225,13 @@ static void take_refusals(const struct reply *reply, yyjson_val *map, bool unres
     yyjson_val *key, *val;
     size_t i, max;
     yyjson_obj_foreach(doc_items(map), i, max, key, val) {
-        uint32_t row = cluster_row(reply->cycle->cluster, text_of(key));
+        uint32_t row = cluster_row(reply->cycle->cluster, doc_text(key));
         if (row == ROW_NONE)
             continue;
         if (!number_of_row[row])
             number_of_row[row] = ++ret->refusals_len;
         ret->refusals[number_of_row[row] - 1] =
-            (struct extender_refusal){ row, unresolvable, arena_str(reply->cycle->arena, text_of(val)) };
+            (struct extender_refusal){ row, unresolvable, arena_str(reply->cycle->arena, doc_text(val)) };
     }
 }
 
@@ -251,7 +246,7 @@ int reply_filter(const struct reply *reply, bool node_names, struct row_list nod
     if (r < 0)
         return r;
     yyjson_val *root = yyjson_doc_get_root(doc);
-    struct str problem = text_of(member(root, "Error"));
+    struct str problem = doc_text(member(root, "Error"));
     if (problem.len)
         return quoted(err, problem);
     r = take_nodes(reply, node_names ? member(root, "NodeNames") : NULL, member(root, "Nodes"), nodes, ret,
@@ -279,7 +274,7 @@ int reply_score(const struct reply *reply, struct extender_scores *ret, struct e
     yyjson_val *root = yyjson_doc_get_root(doc);
     ret->items = arena_array(reply->cycle->arena, struct extender_score, yyjson_arr_size(root));
     yyjson_arr_foreach(doc_items(root), i, max, val) {
-        uint32_t row = cluster_row(reply->cycle->cluster, text_of(member(val, "Host")));
+        uint32_t row = cluster_row(reply->cycle->cluster, doc_text(member(val, "Host")));
         if (row != ROW_NONE)
             ret->items[ret->len++] = (struct extender_score){ row, yyjson_get_sint(member(val, "Score")) };
     }
@@ -295,26 +290,16 @@ static struct pod_info *pod_on(const struct cluster *cluster, uint32_t row, stru
     return NULL;
 }
 
-static bool has_victim(const struct preempt_candidate *candidate, const struct pod_info *pod)
-{
-    for (uint32_t i = 0; i < candidate->victims_len; i++)
-        if (candidate->victims[i] == pod)
-            return true;
-    return false;
-}
-
-/* A victim that is named twice is one. There are no more of them than pods on the node. */
+/* A victim that is named twice counts twice wherever victims are counted; it is evicted once (framework/run.c). */
 static int take_victims(const struct reply *reply, yyjson_val *pods, struct preempt_candidate *ret,
                         struct error *err)
 {
     const struct cluster *cluster = reply->cycle->cluster;
     yyjson_val *val;
     size_t i, max;
-    if (!ret->victims)
-        ret->victims =
-            arena_array(reply->cycle->arena, struct pod_info *, cluster_node(cluster, ret->row)->pods.len);
+    ret->victims = arena_array(reply->cycle->arena, struct pod_info *, yyjson_arr_size(pods));
     yyjson_arr_foreach(doc_items(pods), i, max, val) {
-        struct str uid = text_of(member(val, "UID"));
+        struct str uid = doc_text(member(val, "UID"));
         struct pod_info *pod = pod_on(cluster, ret->row, uid);
         if (!pod)
             return error_set(err, -ENOENT,
@@ -322,8 +307,7 @@ static int take_victims(const struct reply *reply, yyjson_val *pods, struct pree
                              "}) on node: " STR_FMT ", but the pod is not found on that node",
                              STR_ARG(reply->extender), STR_ARG(uid),
                              STR_ARG(cluster_node_name(cluster, ret->row)));
-        if (!has_victim(ret, pod))
-            ret->victims[ret->victims_len++] = pod;
+        ret->victims[ret->victims_len++] = pod;
     }
     return 0;
 }
@@ -345,7 +329,7 @@ int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uin
     *ret = arena_array(cycle->arena, struct preempt_candidate,
                        MIN(yyjson_obj_size(map), (size_t)cycle->cluster->live_nodes));
     yyjson_obj_foreach(doc_items(map), i, max, key, val) {
-        struct str node = text_of(key);
+        struct str node = doc_text(key);
         uint32_t row = cluster_row(cycle->cluster, node);
         if (row == ROW_NONE)
             return error_set(err, -ENOENT, "nodeinfo not found for node name \"" STR_FMT "\"", STR_ARG(node));
@@ -355,7 +339,6 @@ int reply_preempt(const struct reply *reply, struct preempt_candidate **ret, uin
         struct preempt_candidate *candidate = &(*ret)[number_of_row[row] - 1];
         *candidate = (struct preempt_candidate){
             .row = row,
-            .victims = candidate->victims,
             .pdb_violations = yyjson_get_sint(member(val, "NumPDBViolations")),
         };
         r = take_victims(reply, member(val, "Pods"), candidate, err);
@@ -372,6 +355,6 @@ int reply_bind(struct str text, struct arena *arena, struct str *ret_message, st
     *ret_message = STR("");
     int r = open_answer(text, &bind_type, &doc, err);
     if (r == 0)
-        *ret_message = arena_str(arena, text_of(member(yyjson_doc_get_root(doc), "Error")));
+        *ret_message = arena_str(arena, doc_text(member(yyjson_doc_get_root(doc), "Error")));
     return r;
 }

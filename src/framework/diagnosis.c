@@ -2,6 +2,7 @@
 #include "framework/diagnosis.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "framework/profile.h"
 
@@ -18,22 +19,28 @@ void diagnosis_release(struct diagnosis *diagnosis)
     vec_release(&diagnosis->statuses);
 }
 
-static bool same_status(struct status a, struct status b)
+void diagnosis_copy(struct diagnosis *ret, const struct diagnosis *from, struct arena *arena)
 {
-    if (a.code != b.code || a.plugin != b.plugin || a.len != b.len)
-        return false;
-    if (a.reasons == b.reasons)
-        return true;
-    for (uint32_t i = 0; i < a.len; i++)
-        if (!str_eq(a.reasons[i], b.reasons[i]))
-            return false;
-    return true;
+    *ret = *from;
+    ret->arena = arena;
+    ret->status_of = arena_array(arena, uint32_t, from->rows);
+    if (from->rows)
+        memcpy(ret->status_of, from->status_of, from->rows * sizeof(*ret->status_of));
+    ret->statuses = (typeof(ret->statuses)){ 0 };
+    for (size_t i = 0; i < from->statuses.len; i++) {
+        const struct counted_status *counted = &from->statuses.items[i];
+        *vec_push(&ret->statuses) =
+            (struct counted_status){ status_copy(counted->status, arena), counted->nodes };
+    }
+    ret->absent = status_copy(from->absent, arena);
+    ret->pre_filter_message = arena_str(arena, from->pre_filter_message);
+    ret->post_filter_message = arena_str(arena, from->post_filter_message);
 }
 
 uint32_t diagnosis_number(struct diagnosis *diagnosis, struct status status)
 {
     for (size_t i = diagnosis->statuses.len; i-- > 1;)
-        if (same_status(diagnosis->statuses.items[i].status, status))
+        if (status_eq(diagnosis->statuses.items[i].status, status))
             return (uint32_t)i;
     return diagnosis_add(diagnosis, status);
 }

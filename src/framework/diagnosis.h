@@ -26,6 +26,8 @@ struct diagnosis {
 
 void diagnosis_init(struct diagnosis *diagnosis, const struct cluster *cluster, struct arena *arena);
 void diagnosis_release(struct diagnosis *diagnosis);
+/* With all texts, in the arena. */
+void diagnosis_copy(struct diagnosis *ret, const struct diagnosis *from, struct arena *arena);
 /* Records the status of a node; a later one replaces it. */
 void diagnosis_set(struct diagnosis *diagnosis, uint32_t row, struct status status);
 /* The number of a status that many nodes share, and giving one to a row; for callers that find equal ones. */

@@ -25,6 +25,7 @@
     X(CLAIM_STATUS, "patch claim status") /* likewise into its status */ \
     X(CLAIM_DELETE, "delete claim")       /* the uid must match */ \
     X(POD_CLAIM, "patch pod claim")       /* `body` is merged into the pod's status */ \
+    X(POD_UNCLAIM, "clear pod claim")     /* likewise; lists in it replace those of the status */ \
     X(EVENT, "event")                     /* a line for people: no answer is awaited */
 
 enum effect_kind {
@@ -59,7 +60,7 @@ struct effect {
     const struct wanted_condition *condition; /* POD_STATUS; NULL: conditions stay */
     bool sets_nomination;       /* POD_STATUS: nominatedNodeName becomes `node`, "" takes it away */
     struct event_subject claim; /* PV_CLAIM: the claim that gets the volume */
-    struct str body;            /* CLAIM_CREATE, CLAIM_PATCH, CLAIM_STATUS, POD_CLAIM: JSON */
+    struct str body;            /* CLAIM_CREATE, CLAIM_PATCH, CLAIM_STATUS, POD_CLAIM, POD_UNCLAIM: JSON */
     bool
         prebound; /* PV_CLAIM: the volume named the claim before, so it does not count as bound by a controller */
     struct {      /* EVENT; regarding the object above */

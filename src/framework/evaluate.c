@@ -60,13 +60,19 @@ static void filters_over(const struct cycle *cycle, bool failed, int64_t begun_n
                     begun_ns);
 }
 
-/* A pod that preempted others goes to the node from which it evicted them, if that still fits. */
-static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
+uint32_t run_own_nomination(const struct cycle *cycle)
 {
     uint32_t row = cluster_row(cycle->cluster, cycle->pod->status.nominated_node_name);
     if (!cycle->pod->status.nominated_node_name.len && cycle->info->nominated_row != ROW_NONE)
         row = cycle->info->nominated_row;
-    if (row == ROW_NONE || !cycle->cluster->nodes.items[row].api)
+    return row != ROW_NONE && cycle->cluster->nodes.items[row].api ? row : ROW_NONE;
+}
+
+/* A pod that preempted others goes to the node from which it evicted them, if that still fits. */
+static void check_own_nomination(struct cycle *cycle, struct evaluation *ret)
+{
+    uint32_t row = run_own_nomination(cycle);
+    if (row == ROW_NONE)
         return;
     int64_t begun_ns = probe_now(cycle->probe);
     struct status status = run_filters_nominated(cycle, row);

@@ -6,24 +6,28 @@
  *
  *     event {Node, UpdateNodeLabel, before, after} ──▶ rules of the plugins that rejected the pod ──▶ hint: queue, skip
  *
- * Resources and actions have the reference's names and order, since labels of metrics are made of them. */
+ * Resources and actions have the reference's names, since labels of metrics are made of them. Their numbers are those
+ * of the interface for plugins: new ones come last. */
 #ifndef FRAMEWORK_EVENTS_H
 #define FRAMEWORK_EVENTS_H
 
 #include "api/types.h"
 #include "base/arena.h"
+#include "config/features.h"
 
 struct cluster;
 struct pod_info;
 struct plugin;
+struct plugin_instance;
 struct profile;
 
-/* Rules name POD; events are about an assigned pod, or about one that waits. ANY, with all actions, is the wildcard. */
+/* Rules may name POD; events are about an assigned pod, the waiting pod itself (TARGET_POD, where the release tells it
+ * apart) or another one that has no node. ANY, with all actions, is the wildcard. */
 #define EVENT_RESOURCES(X) \
     /* enum, name */ \
     X(POD, "Pod") \
     X(ASSIGNED_POD, "AssignedPod") \
-    X(UNSCHEDULED_POD, "UnschedulablePod") \
+    X(UNSCHEDULED_POD, "UnscheduledPod") \
     X(NODE, "Node") \
     X(PV, "PersistentVolume") \
     X(PVC, "PersistentVolumeClaim") \
@@ -36,7 +40,9 @@ struct profile;
     X(RESOURCE_SLICE, "resource.k8s.io/ResourceSlice") \
     X(DEVICE_CLASS, "resource.k8s.io/DeviceClass") \
     X(POD_GROUP, "scheduling.k8s.io/PodGroup") \
-    X(ANY, "*")
+    X(ANY, "*") \
+    X(TARGET_POD, "TargetPod") \
+    X(SAMPLE, "metrics.k8s.io/NodeMetrics")
 
 enum event_resource {
 #define X(name, text) EVENT_##name,
@@ -45,7 +51,7 @@ enum event_resource {
         EVENT_RESOURCE_COUNT
 };
 
-/* Bits in this order: the numbers themselves are compared when a rule is matched. */
+/* A bit each. */
 #define EVENT_ACTIONS(X) \
     X(ADD, "Add") \
     X(DELETE, "Delete") \
@@ -59,7 +65,9 @@ enum event_resource {
     X(POD_SCALE_DOWN, "UpdatePodScaleDown") \
     X(POD_TOLERATION, "UpdatePodToleration") \
     X(POD_GATES_ELIMINATED, "UpdatePodSchedulingGatesEliminated") \
-    X(POD_GENERATED_CLAIM, "UpdatePodGeneratedResourceClaim")
+    X(POD_GENERATED_CLAIM, "UpdatePodGeneratedResourceClaim") \
+    X(NODE_PREEMPTION_POLICY, "UpdateNodePreemptionPolicy") \
+    X(POD_SCALE_UP, "UpdatePodScaleUp")
 
 enum event_action_number {
 #define X(name, text) ACTION_NUMBER_##name,
@@ -109,12 +117,15 @@ struct cluster_event {
 
 enum hint { HINT_SKIP, HINT_QUEUE };
 
+struct event_rule;
+
 /* What a hint may look at besides the pod and the event. */
 struct hint_context {
     const struct cluster *cluster; /* as it is after the event */
     const struct pod_info *info;   /* of the pod */
     const struct plugin *plugin;   /* whose hint it is */
     const void *self;              /* what the plugin's init() made */
+    const struct event_rule *rule; /* whose hint it is, of the plugin's list */
     struct arena *arena;           /* for scratch; emptied after the hint */
 };
 
@@ -124,11 +135,21 @@ struct event_rule {
     /* May the event make a pod schedulable that this plugin rejected? When in doubt: queue. NULL: always queue. */
     enum hint (*hint)(const struct hint_context *context, const struct pod *pod,
                       const struct cluster_event *event);
+    /* With SchedulerPreQueueingHints: is the pod one of those that the hint is for? Without a pod: is it for all? NULL:
+     * it is. */
+    bool (*affects)(const struct pod *pod, const struct cluster_event *event);
+    enum behaviour since, until; /* the releases that have this rule */
+    uint32_t gate;               /* 1 + enum feature: that brings it; 0: there is no such gate */
+    uint32_t number;             /* for hints of loaded plugins: which of the plugin's rules it is */
 };
 
+/* For rows of rules: of releases that know POD only, and of those that tell pods apart. */
+#define ANY_POD_RULE .until = BEHAVIOUR_pod_events_are_divided
+#define DIVIDED_POD_RULE .since = BEHAVIOUR_pod_events_are_divided
+
 /* ---- labels ---- */
-/* "NodeUpdateNodeLabel", "AssignedPodDelete", "UnschedulableTimeout". */
-struct str event_label_text(enum event_label label, struct arena *arena);
+/* "NodeUpdateNodeLabel", "AssignedPodDelete", "UnschedulableTimeout", as the release writes them. */
+struct str event_label_text(enum event_label label, const struct release *release, struct arena *arena);
 enum event_label event_label(const struct cluster_event *event);
 
 /* ---- matching ---- */
@@ -143,22 +164,37 @@ struct event_interest {
 };
 void event_interest_init(struct event_interest *interest, const struct profile *profile);
 uint64_t event_interest_of(const struct event_interest *interest, const struct cluster_event *event);
-/* The rules of a plugin, as written. One that can reject pods and says nothing about events wakes with all of them. */
-const struct event_rule *plugin_event_rules(const struct plugin *plugin);
-/* What the plugin says about the pod; `context` needs everything but `plugin` and `self`. */
+/* The rules of a plugin that the release and its gates have, for plugin_instance.rules; NULL: every event. */
+const struct event_rule *event_rules_for(const struct plugin *plugin, const struct features *features,
+                                         struct arena *arena);
+/* One that can reject pods and says nothing about events wakes with all of them. */
+const struct event_rule *plugin_event_rules(const struct plugin_instance *instance);
+/* Does a rule without a hint function match? Then the plugin says Queue for every pod. */
+bool event_helps_always(const struct plugin_instance *instance, const struct cluster_event *event);
+/* What the plugin says about the pod; `context` needs everything but `plugin`, `self` and `rule`. */
 enum hint event_hint(const struct profile *profile, uint32_t plugin, struct hint_context *context,
                      const struct pod *pod, const struct cluster_event *event);
+
+/* Do the plugin's rules say that the event is for some pods only, or for this one? UNNARROWED: they say nothing. */
+enum narrowing { EVENT_UNNARROWED, EVENT_FOR_ALL, EVENT_FOR_SOME };
+enum narrowing event_narrowing(const struct plugin_instance *instance, const struct cluster_event *event);
+bool event_affects(const struct plugin_instance *instance, const struct pod *pod,
+                   const struct cluster_event *event);
 
 /* ---- what an update of an object means ---- */
 struct action_list {
     uint32_t items[ACTION_NUMBER_COUNT], len; /* each an event of its own */
 };
 /* Nothing where a scheduler does not care. */
-struct action_list node_update_actions(const struct node *before, const struct node *after);
+struct action_list node_update_actions(const struct features *features, const struct node *before,
+                                       const struct node *after);
 /* ACTION_UPDATE where nothing special changed. */
-struct action_list pod_update_actions(const struct pod *before, const struct pod *after, struct arena *arena);
+struct action_list pod_update_actions(const struct features *features, const struct pod *before,
+                                      const struct pod *after, struct arena *arena);
 /* EVENT_ASSIGNED_POD or EVENT_UNSCHEDULED_POD. */
 enum event_resource pod_event_resource(const struct pod *pod);
+/* Of an update of a pod that waits or is in flight, for that pod. */
+enum event_resource pod_own_event_resource(const struct features *features, const struct pod *pod);
 
 /* ---- for hints ---- */
 /* Defines a hint, which need not use all of its parameters. */

@@ -137,11 +137,17 @@ static int64_t weighted(int64_t score, int64_t weight)
     return (int64_t)((uint64_t)score * (uint64_t)weight * (SCORE_MAX / EXTENDER_SCORE_MAX));
 }
 
-static void add_scores(const struct extender *extender, const struct extender_scores *given,
-                       struct score_table *scores, const uint32_t *index_of)
+static void add_scores(const struct cycle *cycle, const struct extender *extender,
+                       const struct extender_scores *given, struct score_table *scores,
+                       const uint32_t *index_of)
 {
+    const struct meta *meta = &cycle->pod->meta;
     for (uint32_t i = 0; i < given->len; i++) {
         uint32_t index = index_of[given->items[i].row];
+        log_info(10, "Extender scored node for pod", log_ref("pod", meta->namespace, meta->name),
+                 log_str("extender", extender->name),
+                 log_str("node", cluster_node_name(cycle->cluster, given->items[i].row)),
+                 log_int("score", given->items[i].score));
         if (index)
             scores->totals[index - 1] =
                 (int64_t)((uint64_t)scores->totals[index - 1] +
@@ -172,7 +178,7 @@ void extenders_score(struct cycle *cycle, struct score_table *scores)
         if (!scores_pod(extender, cycle->pod))
             continue;
         if (extender->calls->end_score(extender, cycle, scores->rows, &given, &err) == 0)
-            add_scores(extender, &given, scores, index_of);
+            add_scores(cycle, extender, &given, scores, index_of);
         else
             log_info(5, "Failed to run extender's priority function. No score given by this extender.",
                      log_str("error", str_from(err.text)),

@@ -48,6 +48,7 @@ struct post_filter_result {
     bool clear_nomination;
     struct pod_info **victims; /* arena-owned */
     uint32_t victims_len;
+    uint32_t victims_named; /* set by run_post_filter(): their number before repeated ones were removed */
 };
 
 struct plugin_env {
@@ -65,6 +66,14 @@ struct plugin {
     /* Extension points (POINT_BIT) at which the reference's plugin of this name takes part and this one has nothing to
      * do: a configuration may name it there. */
     uint32_t silent_points;
+    /* Of its points, silent or not, those that the reference's plugin has only from a release on. */
+    struct newer_points newer_points;
+    /* What the reference's plugin of this name came with. */
+    enum behaviour since;
+    /* Of its points, those at which it fails for every pod unless its PreFilter, or its PreScore, was called. */
+    uint32_t needs_pre_filter, needs_pre_score;
+    /* It is not called for a pod whose resize is deferred (pod_info.resize_deferred): that has its node already. */
+    bool ignores_resizes;
 
     /* How its arguments are decoded, checked and written (config/plugin_args.h). NULL: it has none, or decodes them. */
     const struct plugin_args_kind *args;
@@ -81,10 +90,13 @@ struct plugin {
     struct status (*pre_enqueue)(const void *self, const struct pod *pod, struct arena *arena);
     bool gates_preemptors; /* pre_enqueue is called only for a pod whose victims are being deleted */
     /* Queue order: does a go before b? */
-    bool (*less)(const struct pod_info *a, const struct pod_info *b);
+    bool (*less)(const void *self, const struct pod_info *a, const struct pod_info *b);
 
     /* Skip: the plugin's filter is not called in this cycle. `narrow` comes in as all. */
     struct status (*pre_filter)(struct cycle *cycle, struct node_names *narrow);
+    /* pre_filter never skips, and filter is the same without it. It narrows the nodes for pods that name their node at
+     * most: those are decided on the plain path. */
+    bool pre_filter_only_narrows;
     /* What-if: the pod joins or leaves the viewed node; the view shows the node after the change. Each undoes the
      * other exactly: that is how a what-if ends, no state is copied. */
     void (*add_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
@@ -92,9 +104,14 @@ struct plugin {
     struct status (*filter)(struct cycle *cycle, struct node_view node);
     struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis,
                                  struct post_filter_result *ret);
+    /* An Unschedulable of post_filter, for a pod without devices, is its answer for all such pods of the class and
+     * the priority until the model changes, and has no effects: it need not be called again. */
+    bool post_filter_repeats;
 
     struct status (*pre_score)(struct cycle *cycle); /* the rows are in cycle_feasible() */
     struct status (*score)(struct cycle *cycle, struct node_view node, int64_t *ret);
+    /* After PreFilter: is the score of every node 0? Then score need not be called. NULL: that is not known. */
+    bool (*score_is_zero)(const struct cycle *cycle);
     /* From any range to 0..SCORE_MAX; depends on the values only, never on which node has them. */
     void (*normalize)(struct cycle *cycle, int64_t *scores, size_t len);
 
@@ -117,10 +134,14 @@ struct plugin {
     const struct topology_rule *topology_rule;
     /* The same answers as the callbacks give, for many rows at once (index/table.h). A plugin with rules needs none. */
     const struct row_forms *rows;
-    /* The fields of the pod that PreFilter, Filter, PreScore and Score depend on, as paths (cluster/pod_key.h); ends
-     * with NULL. Labels need not be named where selectors read them. Pods that agree in these fields share a class, for
-     * which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the callbacks. */
+    /* The fields of the pod that PreFilter, Filter, PreScore, Score and hints depend on, as paths (cluster/pod_key.h);
+     * ends with NULL. Labels need not be named where selectors read them. Pods that agree in these fields share a
+     * class, for which the answers are kept. No list: the answers vary per pod, and each pod is decided anew by the
+     * callbacks. */
     const char *const *reads;
+
+    /* Kinds (1 << enum api_kind, or'ed) that are fetched only for plugins that want them. */
+    uint64_t kinds;
 
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
     const struct event_rule *events;
@@ -132,9 +153,10 @@ struct plugin {
 struct plugin_instance {
     const struct plugin *plugin;
     void *self;
-    uint32_t index; /* in profile->plugins */
-    int32_t weight; /* at Score */
-    bool is_made;   /* init() was called, and content: release() is to be */
+    uint32_t index;                 /* in profile->plugins */
+    int32_t weight;                 /* at Score */
+    bool is_made;                   /* init() was called, and content: release() is to be */
+    const struct event_rule *rules; /* event_rules_for(); NULL: every event */
 };
 
 /* Where the writes of a cycle go. */
@@ -157,16 +179,21 @@ struct cycle {
     const struct plugin_instance *current;
     void *states[PLUGINS_MAX];
     uint64_t skip_filter, skip_score; /* bit per plugin index */
-    uint64_t skip_pre_bind;           /* likewise, from the pre-flights */
-    struct cycle_writer *writer;      /* NULL: every write is done at once */
-    int64_t now_ns;                   /* while binding: the time of the call */
-    int64_t wake_ns;                  /* a plugin that waits may ask to be called again at that time; 0: no */
-    struct cycle_work *work;          /* blocking work that is under way; see blocking_work.h */
-    const struct probe *probe;        /* NULL: none */
-    bool is_sampled;                  /* the probe wants to know how long each plugin takes */
+    uint64_t zero_score;    /* likewise: on the fast path, of skip_score, those whose PreScore did not skip */
+    uint64_t skip_pre_bind; /* likewise, from the pre-flights */
+    struct cycle_writer *writer; /* NULL: every write is done at once */
+    int64_t now_ns;              /* while binding: the time of the call */
+    int64_t wall_ahead_ns;       /* the time of day is that much later; for dates in objects */
+    int64_t wake_ns;             /* a plugin that waits may ask to be called again at that time; 0: no */
+    int64_t retry_ns; /* if this attempt fails, the pod is tried again at that time at the latest; 0: no */
+    struct cycle_work *work;   /* blocking work that is under way; see blocking_work.h */
+    const struct probe *probe; /* NULL: none */
+    bool is_sampled;           /* the probe wants to know how long each plugin takes */
     int64_t called_ns; /* by the probe's clock: when the plugin was called that is waited for; 0: none */
     struct row_list feasible;  /* at PreScore: cycle_feasible() */
     struct row_lister *lister; /* makes the list where it is not there yet; may be NULL */
+    struct row_memo *useless;  /* at PostFilter: row_memo.h; NULL: nothing is remembered */
+    bool may_try; /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)

@@ -14,7 +14,8 @@
  *                     two are reported with no time
  *     PreBind, Bind   from the first call of a plugin to the answer, with all that was waited for
  *     no plugins      a point without plugins is reported with no time
- * Plugins are timed in a sample of the cycles, and only where they are called one by one. */
+ * Plugins are timed in a sample of the cycles, and only where they are called one by one. So that there are times of
+ * plugins at all, a small part of the sample is decided by the plain path, which decides the same. */
 #ifndef FRAMEWORK_PROBE_H
 #define FRAMEWORK_PROBE_H
 
@@ -42,15 +43,46 @@ enum probe_point {
         PROBE_POINT_COUNT
 };
 
-/* All must be there but meet and forget. */
+/* What the observer wants of a cycle: nothing, the times of plugins that are called, or that they are called. */
+enum probe_sample { SAMPLE_NONE, SAMPLE_TIMED, SAMPLE_PLAIN };
+
+/* How a wait for devices ends. */
+#define PROBE_WAIT_ENDS(X) \
+    X(SUCCESS, "success") \
+    X(FAILURE, "failure") /* a condition says so */ \
+    X(TIMEOUT, "timeout") \
+    X(ERROR, "error")
+
+enum probe_wait_end {
+#define X(name, text) WAIT_END_##name,
+    PROBE_WAIT_ENDS(X)
+#undef X
+};
+
+/* Requests that kube-scheduler counts with SchedulerAsyncAPICalls. */
+#define PROBE_API_CALLS(X) \
+    X(STATUS, "pod_status_patch") \
+    X(BINDING, "pod_binding")
+
+enum probe_api_call {
+#define X(name, text) API_CALL_##name,
+    PROBE_API_CALLS(X)
+#undef X
+        API_CALL_COUNT
+};
+
+enum probe_volume_stage { VOLUMES_SEARCHED, VOLUMES_BOUND };
+
+/* All must be there but meet and forget. Plugins may be called with a probe that has but some of them. */
 struct probe {
     void *context;
     /* A profile will be told about, and is about to go: profile->observed is the observer's. */
     void (*meet)(void *context, struct profile *profile);
     void (*forget)(void *context, struct profile *profile);
     int64_t (*now_ns)(void *context); /* never goes back */
-    /* Are the plugins of this cycle timed? */
-    bool (*sample)(void *context);
+    enum probe_sample (*sample)(void *context);
+    /* A decision of SAMPLE_PLAIN took that long. */
+    void (*plain)(void *context, int64_t ns);
     void (*point)(void *context, const struct profile *profile, enum probe_point point, enum status_code code,
                   int64_t ns);
     /* One plugin was called `count` times and took that long altogether. */
@@ -61,15 +93,31 @@ struct probe {
                       enum probe_point point, uint32_t count);
     void (*hint)(void *context, const struct profile *profile, uint32_t plugin, enum event_label label,
                  enum hint hint, int64_t ns);
+    /* The plugin said that an event is for some pods only, or for all (SchedulerPreQueueingHints). */
+    void (*pre_hint)(void *context, const char *plugin, bool narrowed);
     void (*event)(void *context, enum event_label label, int64_t ns);
     void (*permit_wait)(void *context, enum status_code code, int64_t ns);
     /* All victims of a pod were deleted, or that failed. */
     void (*preemption)(void *context, bool failed, int64_t ns);
+    /* A claim for the resources of a pod was created, or that failed. */
+    void (*claim)(void *context, bool failed);
+    /* A pod's wait for its devices to be ready has ended, after that long: once for each device. */
+    void (*device)(void *context, const struct profile *profile, struct str driver, bool has_conditions,
+                   enum probe_wait_end end, int64_t ns);
+    /* A request about a pod was answered, after that long with all attempts. */
+    void (*api_call)(void *context, enum probe_api_call call, bool failed, int64_t ns);
+    /* Volumes could not be looked for on a node, or not be bound. */
+    void (*volumes_failed)(void *context, enum probe_volume_stage stage);
 };
 
 static inline int64_t probe_now(const struct probe *probe)
 {
     return probe ? probe->now_ns(probe->context) : 0;
+}
+
+static inline enum probe_sample probe_sample(const struct probe *probe)
+{
+    return probe ? probe->sample(probe->context) : SAMPLE_NONE;
 }
 
 /* The point is over that began at `begun_ns`; 0: it took no time. */
@@ -106,6 +154,12 @@ static inline void probe_event(const struct probe *probe, enum event_label label
 {
     if (probe)
         probe->event(probe->context, label, probe_now(probe) - begun_ns);
+}
+
+static inline void probe_volumes_failed(const struct probe *probe, enum probe_volume_stage stage)
+{
+    if (probe && probe->volumes_failed)
+        probe->volumes_failed(probe->context, stage);
 }
 
 #endif

@@ -40,9 +40,18 @@ uint32_t plugin_points(const struct plugin *plugin)
 struct plugin_catalog registry_catalog(const struct registry *registry, struct arena *arena)
 {
     struct catalog_plugin *plugins = arena_array(arena, struct catalog_plugin, registry->len);
-    for (uint32_t i = 0; i < registry->len; i++)
-        plugins[i] = (struct catalog_plugin){ registry->items[i]->name, plugin_points(registry->items[i]),
-                                              registry->items[i]->args };
+    for (uint32_t i = 0; i < registry->len; i++) {
+        const struct plugin *plugin = registry->items[i];
+        plugins[i] = (struct catalog_plugin){
+            .name = plugin->name,
+            .points_mask = plugin_points(plugin),
+            .args = plugin->args,
+            .newer = plugin->newer_points,
+            .since = plugin->since,
+            .needs_pre_filter = plugin->needs_pre_filter,
+            .needs_pre_score = plugin->needs_pre_score,
+        };
+    }
     return (struct plugin_catalog){ registry->len, plugins };
 }
 
@@ -77,6 +86,7 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
     const struct plugin *plugin = instance->plugin;
     check_rules(plugin);
     plugin_reads(plugin, cluster);
+    instance->rules = event_rules_for(plugin, &cluster->features, &profile->arena);
     if (!plugin->init)
         return 0;
     struct plugin_env env = {
@@ -110,6 +120,16 @@ static void fill_point(struct profile *profile, const struct registry *registry,
     }
 }
 
+/* The reference takes any weight of 32 bits and adds in 64. */
+static bool has_wide_scores(const struct profile *profile)
+{
+    const struct plugin_order *scorers = &profile->points[POINT_SCORE];
+    int64_t most = 0;
+    for (uint32_t i = 0; i < scorers->len; i++)
+        most += llabs((long long)scorers->items[i]->weight) * SCORE_MAX;
+    return most > INT32_MAX;
+}
+
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err)
 {
@@ -120,11 +140,13 @@ int profile_init(struct profile *profile, const struct registry *registry,
         return error_set(err, -E2BIG, "more than %d plugins", PLUGINS_MAX);
     for (int point = 0; point < POINT_COUNT; point++)
         fill_point(profile, registry, (enum extension_point)point, &config->points[point]);
+    profile->wide_scores = has_wide_scores(profile);
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         int r = init_instance(profile, &profile->plugins[i], config, cluster, err);
         if (r < 0)
             return r;
     }
+    cluster_settle_resources(cluster); /* plugins may have named resources that pods ask for */
     return 0;
 }
 

@@ -122,6 +122,11 @@ struct status rule_pre_filter(struct cycle *cycle, struct node_names *narrow)
     return prepare(cycle, cycle->current->plugin->filter_rule, &state_of(cycle)->filter);
 }
 
+struct status pre_filter_all_nodes(_unused_ struct cycle *cycle, _unused_ struct node_names *narrow)
+{
+    return STATUS_OK;
+}
+
 struct status rule_filter(struct cycle *cycle, struct node_view node)
 {
     const struct node_rule *rule = cycle->current->plugin->filter_rule;

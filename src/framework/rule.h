@@ -98,6 +98,8 @@ struct node_rule {
 
 /* ---- callbacks ---- */
 struct status rule_pre_filter(struct cycle *cycle, struct node_names *narrow);
+/* Says nothing, for a plugin that is called at PreFilter in the reference and does nothing there. */
+struct status pre_filter_all_nodes(struct cycle *cycle, struct node_names *narrow);
 struct status rule_filter(struct cycle *cycle, struct node_view node);
 struct status rule_pre_score(struct cycle *cycle);
 struct status rule_score(struct cycle *cycle, struct node_view node, int64_t *ret);

@@ -32,7 +32,7 @@ void cycle_release(struct cycle *cycle)
 void cycle_reset(struct cycle *cycle)
 {
     cycle_release(cycle);
-    cycle->skip_filter = cycle->skip_score = 0;
+    cycle->skip_filter = cycle->skip_score = cycle->zero_score = 0;
 }
 
 #define for_plugins(profile, point, instance) \
@@ -125,9 +125,20 @@ static struct status narrowed_to_nothing(const struct cycle *cycle, uint64_t mas
                          "node(s) didn't satisfy plugin(s) [" STR_FMT "] simultaneously", STR_ARG(names));
 }
 
+/* The plugins that have nothing to say about the resize of a pod. */
+static uint64_t resize_skips(const struct cycle *cycle)
+{
+    uint64_t skips = 0;
+    for (uint32_t i = 0; cycle->info->resize_deferred && i < cycle->profile->plugins_len; i++)
+        if (cycle->profile->plugins[i].plugin->ignores_resizes)
+            skips |= bit_of(&cycle->profile->plugins[i]);
+    return skips;
+}
+
 struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, uint64_t *ret_blamed)
 {
     struct status result = STATUS_OK;
+    cycle->skip_filter |= resize_skips(cycle);
     *ret_names = (struct node_names){ .all = true };
     *ret_blamed = 0;
     for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
@@ -270,19 +281,24 @@ static const char *check_victims(struct cycle *cycle, struct post_filter_result 
             return "names victims that are not there";
         if (result->victims[i] == cycle->info)
             return "names the pod itself as a victim";
+        if (result->nominated_row == ROW_NONE)
+            return "names victims and nominates no node";
+        if (result->victims[i]->row != result->nominated_row)
+            return "names a victim that is not on the nominated node";
         uint32_t at = 0;
         while (at < len && once[at] != result->victims[i])
             at++;
         once[at] = result->victims[i];
         len += at == len;
     }
+    result->victims_named = result->victims_len;
     result->victims = once;
     result->victims_len = len;
     return NULL;
 }
 
-/* A nomination must name a node, and its victims must exist; otherwise there is none. Nor is there one
- * of a plugin that failed. */
+/* A nomination must name a node, and its victims must be pods there; otherwise there is none: eviction elsewhere would
+ * make no room for the pod. Nor is there one of a plugin that failed. */
 static struct status check_nomination(struct cycle *cycle, struct status status,
                                       struct post_filter_result *result)
 {
@@ -322,6 +338,8 @@ struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
     *ret = (struct post_filter_result){ .nominated_row = ROW_NONE };
     for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
         struct post_filter_result result = { .nominated_row = ROW_NONE };
+        if (cycle->info->resize_deferred && instance->plugin->ignores_resizes)
+            continue;
         struct status status =
             CALL(cycle, instance, PROBE_POST_FILTER,
                  check_nomination(cycle, instance->plugin->post_filter(cycle, diagnosis, &result), &result));
@@ -341,9 +359,19 @@ struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
     return all;
 }
 
+void report_post_filter_again(struct cycle *cycle)
+{
+    for_plugins(cycle->profile, POINT_POST_FILTER, instance) {
+        int64_t called_ns = probe_call(cycle);
+        probe_called(cycle, instance, PROBE_POST_FILTER, STATUS_UNSCHEDULABLE, 1, called_ns);
+    }
+    probe_point(cycle->probe, cycle->profile, PROBE_POST_FILTER, STATUS_UNSCHEDULABLE, 0);
+}
+
 /* ---- Score ---- */
 struct status run_pre_score(struct cycle *cycle)
 {
+    cycle->skip_score |= resize_skips(cycle);
     for_plugins(cycle->profile, POINT_PRE_SCORE, instance) {
         if (cycle->skip_score & bit_of(instance))
             continue;
@@ -576,7 +604,7 @@ struct status run_bind(struct cycle *cycle, uint32_t row, uint32_t *resume)
             return point_status(cycle, status, "running Bind plugin");
     }
     return status_printf(cycle->arena, STATUS_ERROR,
-                         "every Bind plugin left it to the next, and nobody bound the pod");
+                         "every Bind plugin left it to the next, and none bound the pod");
 }
 
 void run_post_bind(struct cycle *cycle, uint32_t row)

@@ -27,6 +27,8 @@ void run_pre_filter_again(struct cycle *cycle);
 struct status run_filters(struct cycle *cycle, struct node_view node);
 /* With and without the pods nominated to the node that are at least as important as this pod. */
 struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
+/* Tells the probe of a call that is not repeated: all plugins returned Unschedulable. */
+void report_post_filter_again(struct cycle *cycle);
 struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
                               struct post_filter_result *ret);
 /* Does the row have nominated pods whose resources this pod must leave free? */
@@ -77,6 +79,8 @@ struct evaluation {
 };
 /* Runs PreFilter and Filter, starting at position `start` of the order, until there are enough feasible nodes. A pod
  * whose own nominated node is feasible needs no other, unless every node is wanted. */
+/* The node that the pod is nominated to; ROW_NONE: none that is there. */
+uint32_t run_own_nomination(const struct cycle *cycle);
 void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, struct evaluation *ret);
 /* How many feasible nodes are enough: percentageOfNodesToScore with its adaptive default (0); EVERY_NODE: all. A
  * profile without scorers needs one, unless an extender looks at them. */

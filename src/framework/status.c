@@ -43,3 +43,25 @@ struct str status_message(struct status status, struct arena *arena)
     }
     return arena_str(arena, strbuf_slice(&text));
 }
+
+struct status status_copy(struct status from, struct arena *arena)
+{
+    struct status copy = from;
+    struct str *reasons = arena_array(arena, struct str, from.len);
+    for (uint32_t i = 0; i < from.len; i++)
+        reasons[i] = arena_str(arena, from.reasons[i]);
+    copy.reasons = reasons;
+    return copy;
+}
+
+bool status_eq(struct status a, struct status b)
+{
+    if (a.code != b.code || a.plugin != b.plugin || a.len != b.len)
+        return false;
+    if (a.reasons == b.reasons)
+        return true;
+    for (uint32_t i = 0; i < a.len; i++)
+        if (!str_eq(a.reasons[i], b.reasons[i]))
+            return false;
+    return true;
+}

@@ -53,6 +53,10 @@ struct status status_checked(struct status status, struct arena *arena);
 /* The reasons joined with ", " as the reference's Message() does. */
 struct str status_message(struct status status, struct arena *arena);
 
+/* With all texts, in the arena. */
+struct status status_copy(struct status from, struct arena *arena);
+bool status_eq(struct status a, struct status b);
+
 /* Without the count of reasons where there are none. */
 static inline struct status status_without_missing_reasons(struct status status)
 {

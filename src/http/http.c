@@ -8,7 +8,10 @@
 
 #include <sys/epoll.h>
 
+#include "base/secret.h"
 #include "http/http_impl.h"
+
+enum { LEFTOVERS_MS = 2 }; /* after bytes came; short, since an event may be what is left over */
 
 static struct list *list_of(struct transfer *t)
 {
@@ -86,6 +89,7 @@ static void collect(struct http_client *client)
             continue;
         CURLcode code = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
+        client->deliveries++;
         finish(t, code);
     }
 }
@@ -151,9 +155,37 @@ static void act(struct http_client *client, curl_socket_t fd)
     settle(client);
 }
 
+static void look_for_leftovers(struct http_client *client)
+{
+    loop_timer_set(client->loop, &client->leftovers_timer, monotonic_ns() + LEFTOVERS_MS * NS_PER_MS);
+}
+
 static void on_socket_ready(struct loop_fd *fd, uint32_t events _unused_)
 {
-    act(container_of(fd, struct watched_socket, fd)->client, fd->fd);
+    struct http_client *client = container_of(fd, struct watched_socket, fd)->client;
+    act(client, fd->fd);
+    if (!client->leftovers_timer.place)
+        look_for_leftovers(client);
+}
+
+/* libcurl (at least 7.88) may keep the last bytes of an answer: which transfer is to read on is noted per connection,
+ * and with HTTP/2 another transfer takes the note. The socket has no more bytes then, so nothing would ever happen.
+ * Said to be readable, the connection is read on. */
+static void on_leftovers_timer(struct loop_timer *timer)
+{
+    struct http_client *client = container_of(timer, struct http_client, leftovers_timer);
+    uint64_t before = client->deliveries;
+    VEC(int) fds = { 0 };
+    int running;
+    vec_for(&client->connections, connection)
+        if (connection->users && connection->http2 && !connection->doomed)
+            *vec_push(&fds) = connection->fd;
+    vec_for(&fds, fd)
+        curl_multi_socket_action(client->multi, *fd, CURL_CSELECT_IN, &running);
+    vec_release(&fds);
+    settle(client);
+    if (client->deliveries != before)
+        look_for_leftovers(client);
 }
 
 static void on_curl_timer(struct loop_timer *timer)
@@ -165,19 +197,26 @@ static int watch_socket(CURL *easy _unused_, curl_socket_t fd, int what, void *u
 {
     struct http_client *client = user;
     struct watched_socket *watched = assigned;
+    bool is_open = watched && watched->fd.fd >= 0; /* else health_watch() has ended it with its socket */
     uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
     if (what == CURL_POLL_REMOVE) {
-        if (watched)
+        if (is_open)
             loop_remove(client->loop, &watched->fd);
+        health_watch(client, fd, NULL);
         free(watched);
-    } else if (watched) {
+        return 0;
+    }
+    if (is_open) {
         loop_change(client->loop, &watched->fd, events);
-    } else {
+        return 0;
+    }
+    if (!watched) {
         watched = xmalloc(sizeof(*watched));
-        *watched = (struct watched_socket){ { fd, events, on_socket_ready }, client };
-        loop_add(client->loop, &watched->fd);
         curl_multi_assign(client->multi, fd, watched);
     }
+    *watched = (struct watched_socket){ { fd, events, on_socket_ready }, client };
+    loop_add(client->loop, &watched->fd);
+    health_watch(client, fd, &watched->fd);
     return 0;
 }
 
@@ -226,14 +265,15 @@ static void fill_in(struct http_options *o, struct arena *arena)
     o->pending_max = o->pending_max ? o->pending_max : 20000;
     o->body_bytes_max = o->body_bytes_max ? o->body_bytes_max : (size_t)256 << 20;
     o->proxy_url = o->proxy_url ? arena_strndup(arena, o->proxy_url, strlen(o->proxy_url)) : NULL;
-    o->probe_path = o->probe_path ? arena_strndup(arena, o->probe_path, strlen(o->probe_path)) : NULL;
 }
 
 static CURLcode global_code;
 
+/* Headers hold tokens: libcurl overwrites what it frees. */
 static void global_init(void)
 {
-    global_code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    global_code = curl_global_init_mem(CURL_GLOBAL_DEFAULT, secret_malloc, secret_free, secret_realloc,
+                                       secret_strdup, secret_calloc);
 }
 
 static int start_curl(struct http_client *client, struct error *err)
@@ -260,6 +300,7 @@ static void stop_curl(void *context)
     curl_multi_cleanup(client->multi);
     loop_timer_stop(client->loop, &client->curl_timer);
     loop_timer_stop(client->loop, &client->health_timer);
+    loop_timer_stop(client->loop, &client->leftovers_timer);
 }
 
 static void client_release(struct http_client *client)
@@ -283,6 +324,7 @@ int http_client_new(const struct http_options *options, struct http_client **ret
     client->options = *options;
     client->curl_timer.ring = on_curl_timer;
     client->health_timer.ring = on_health_timer;
+    client->leftovers_timer.ring = on_leftovers_timer;
     fill_in(&client->options, &client->arena);
     client->proxies = proxy_rules_from_environment(&client->arena);
     pthread_mutex_init(&client->lock, NULL);
@@ -369,6 +411,7 @@ struct command {
     struct loop_call call;
     struct http_client *client;
     uint64_t id; /* to be cancelled; 0: all connections are to be closed */
+    bool resets; /* them: what the kernel holds of the requests is not sent any more */
 };
 
 static void run_command(struct loop_call *call)
@@ -379,15 +422,15 @@ static void run_command(struct loop_call *call)
     if (t)
         end_with(t, HTTP_FAILURE_CANCELLED, "cancelled");
     else if (!command->id)
-        health_drop_all(client);
+        health_drop_all(client, command->resets);
     free(command);
     settle(client);
 }
 
-static void post_command(struct http_client *client, uint64_t id)
+static void post_command(struct http_client *client, uint64_t id, bool resets)
 {
     struct command *command = xmalloc(sizeof(*command));
-    *command = (struct command){ { .run = run_command }, client, id };
+    *command = (struct command){ { .run = run_command }, client, id, resets };
     pthread_mutex_lock(&client->lock);
     bool ending = client->ending;
     if (!ending)
@@ -400,12 +443,17 @@ static void post_command(struct http_client *client, uint64_t id)
 void http_cancel(struct http_client *client, uint64_t id)
 {
     if (id)
-        post_command(client, id);
+        post_command(client, id, false);
 }
 
 void http_drop_connections(struct http_client *client)
 {
-    post_command(client, 0);
+    post_command(client, 0, false);
+}
+
+void http_reset_connections(struct http_client *client)
+{
+    post_command(client, 0, true);
 }
 
 struct http_stats http_client_stats(const struct http_client *client)

@@ -9,7 +9,7 @@
  *
  * Dead connections. A peer that vanished is found by TCP (keepalive and user timeout) within
  * idle_ms + probe_ms; the same for one whose kernel answers and whose program does not, on HTTP/2, if there is
- * a probe_path: after idle_ms of silence it is requested, and a connection on which nothing at all arrives for
+ * an on_doubt(): after idle_ms of silence it sends a probe, and a connection on which nothing at all arrives for
  * probe_ms after that is closed. libcurl 7.88 cannot send HTTP/2 PING through its multi interface, hence a
  * request.
  *
@@ -38,7 +38,10 @@ struct http_options {
     size_t body_bytes_max;  /* of a request that has none of its own [256 MiB] */
     int64_t idle_ms;        /* silence on a connection in use before it is in doubt [30000] */
     int64_t probe_ms;       /* and then until it is given up [15000] */
-    const char *probe_path; /* requested on an HTTP/2 connection in doubt; NULL: TCP alone decides */
+    /* An HTTP/2 connection is in doubt: the owner sends a request to its server with http_send_probe(), at once or
+     * later. On the loop's thread. NULL: TCP alone decides. */
+    void (*on_doubt)(void *user, uint64_t connection);
+    void *user; /* of on_doubt */
     bool http1_only;
 };
 
@@ -98,6 +101,7 @@ struct http_request {
     const struct http_header *headers;
     size_t header_count;
     struct str body;
+    bool secret; /* the body or its answer holds a secret; headers always may */
     struct tls_config
         *tls;           /* the request takes its own reference; NULL: the system's trust, no certificate */
     bool stream;        /* the answer goes to on_chunk piece by piece; does not count as in flight */
@@ -123,12 +127,18 @@ struct loop *http_client_loop(const struct http_client *client);
  * ending. Only on 0 will there be an on_done, possibly before this returns. `ret_id` may be NULL. */
 int http_send(struct http_client *client, const struct http_request *request, uint64_t *ret_id,
               struct error *err);
+/* The request that on_doubt is to send, with all that its server wants to see; it has no callbacks and no time of its
+ * own. NULL: there is none this time. On the loop's thread. */
+void http_send_probe(struct http_client *client, uint64_t connection, const struct http_request *request);
 /* Where a redirect leads: `reference` as seen from the URL `base`. From any thread. */
 int http_resolve(const char *base, struct str reference, struct strbuf *out, struct error *err);
 /* From any thread. An id that is done, or never was, is fine: then nothing happens. */
 void http_cancel(struct http_client *client, uint64_t id);
 /* Closes every connection, as after a change of identity: what is under way ends as LOST. From any thread. */
 void http_drop_connections(struct http_client *client);
+/* The same, and bytes of requests that have not reached the server yet are never sent: after a shutdown the kernel goes
+ * on with them, after a reset it does not. */
+void http_reset_connections(struct http_client *client);
 
 /* What the client is at, and has done. From any thread. */
 struct http_stats {

@@ -38,11 +38,29 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
     return fd;
 }
 
+void health_watch(struct http_client *client, int fd, struct loop_fd *watched)
+{
+    vec_for(&client->connections, connection)
+        if (connection->fd == fd)
+            connection->watched = watched;
+}
+
+/* libcurl may say only after the end of a socket that it is not to be watched any more. The number may belong to
+ * another file by then. */
+static void end_watch(struct http_client *client, struct connection *connection)
+{
+    if (!connection->watched)
+        return;
+    loop_remove(client->loop, connection->watched);
+    connection->watched->fd = -1;
+}
+
 static int close_socket(void *user, curl_socket_t fd)
 {
     struct http_client *client = user;
     for (size_t i = 0; i < client->connections.len; i++)
         if (client->connections.items[i].fd == fd) {
+            end_watch(client, &client->connections.items[i]);
             vec_swap_remove(&client->connections, i);
             break;
         }
@@ -146,43 +164,35 @@ static uint32_t silence_of(const struct connection *connection)
     return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_last_data_recv : 0;
 }
 
-/* The part of a URL up to its path. */
-static struct str origin_of(const char *url)
+/* It has no callbacks: its answer goes nowhere. Like every request to this server it goes to this connection. */
+void http_send_probe(struct http_client *client, uint64_t serial, const struct http_request *request)
 {
-    const char *scheme_end = strstr(url, "://");
-    const char *end = strpbrk(scheme_end ? scheme_end + 3 : url, "/?#");
-    return (struct str){ url, (uint32_t)(end ? (size_t)(end - url) : strlen(url)) };
-}
-
-/* Asks for probe_path in the same way as a request that is under way on this connection, so that it goes
- * there. */
-static void send_probe(struct http_client *client, struct connection *connection)
-{
-    const struct transfer *model = NULL;
-    map_for(&client->transfers, slot) {
-        const struct transfer *t = slot->value;
-        if (t->state == TRANSFER_RUNNING && t->connection == connection->serial)
-            model = t;
-    }
-    if (!model)
+    struct connection *connection = find_connection(client, serial);
+    if (!connection || !connection->probe_wanted)
         return;
-    _cleanup_(strbuf_release) struct strbuf url = { 0 };
-    strbuf_printf(&url, STR_FMT "%s", STR_ARG(origin_of(model->request.url)), client->options.probe_path);
-    struct http_request request = {
-        .method = "GET",
-        .url = url.text,
-        .tls = model->request.tls,
-        .urgent = true,
-        .timeout_ms = client->options.probe_ms,
-    };
-    uint64_t id = client_send_own(client, &request);
-    if (!id)
+    connection->probe_wanted = false;
+    if (!request)
+        return;
+    struct http_request own = *request;
+    own.urgent = true;
+    own.timeout_ms = client->options.probe_ms;
+    uint64_t id = client_send_own(client, &own);
+    connection = find_connection(client, serial); /* sending may have added others */
+    if (!id || !connection)
         return;
     connection->probe_id = id;
     connection->probe_landed = false;
     connection->silent_at_probe_ms = silence_of(connection);
     connection->probe_ns = monotonic_ns();
     atomic_fetch_add(&client->probes, 1);
+}
+
+static void want_probe(struct http_client *client, struct connection *connection)
+{
+    if (connection->probe_wanted)
+        return;
+    connection->probe_wanted = true;
+    client->options.on_doubt(client->options.user, connection->serial);
 }
 
 static void give_up(struct http_client *client, struct connection *connection)
@@ -201,7 +211,7 @@ static void check_connection(struct http_client *client, struct connection *conn
         /* One that was idle was silent for good reason: its first answer gets a moment. */
         int64_t moment_ms = MIN(client->options.idle_ms, 1000);
         if (silent_ms >= client->options.idle_ms && now_ns - connection->used_ns >= moment_ms * NS_PER_MS)
-            send_probe(client, connection);
+            want_probe(client, connection);
         return;
     }
     /* Without a byte, the silence of then has grown by just that time. This may be looked at long after the answer. */
@@ -218,7 +228,7 @@ static void check_connection(struct http_client *client, struct connection *conn
 int64_t health_check(struct http_client *client, int64_t now_ns)
 {
     const struct http_options *options = &client->options;
-    if (!options->probe_path || options->idle_ms == NEVER || options->probe_ms == NEVER)
+    if (!options->on_doubt || options->idle_ms == NEVER || options->probe_ms == NEVER)
         return NEVER;
     bool any = false;
     /* By index: a probe may add connections. */
@@ -232,11 +242,22 @@ int64_t health_check(struct http_client *client, int64_t now_ns)
     return any ? now_ns + MIN(MIN(options->idle_ms, options->probe_ms) / 4 + 1, 1000) * NS_PER_MS : NEVER;
 }
 
-void health_drop_all(struct http_client *client)
+/* Dissolving the association of a TCP socket sends a reset and empties its buffers. */
+static void reset(int fd)
 {
-    vec_for(&client->connections, connection)
-        if (!connection->doomed) {
-            connection->doomed = true;
+    const struct sockaddr none = { .sa_family = AF_UNSPEC };
+    if (connect(fd, &none, sizeof(none)) < 0)
+        shutdown(fd, SHUT_RDWR);
+}
+
+void health_drop_all(struct http_client *client, bool resets)
+{
+    vec_for(&client->connections, connection) {
+        bool was_doomed = connection->doomed;
+        connection->doomed = true;
+        if (resets)
+            reset(connection->fd);
+        else if (!was_doomed)
             shutdown(connection->fd, SHUT_RDWR);
-        }
+    }
 }

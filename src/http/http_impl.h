@@ -56,11 +56,13 @@ struct transfer {
 struct connection {
     uint64_t serial;
     int fd;
+    struct loop_fd *watched;        /* the loop waits for it; NULL: it does not */
     uint16_t local_port, peer_port; /* 0: not looked up yet */
     uint32_t users;                 /* transfers that were sent on it and are not done */
     bool http2, doomed;
     int64_t used_ns;   /* since when it has users */
     uint64_t probe_id; /* 0: none under way */
+    bool probe_wanted; /* on_doubt() was called, and has not sent it yet */
     bool probe_landed;
     int64_t probe_ns;
     uint32_t silent_at_probe_ms;
@@ -75,7 +77,9 @@ struct http_client {
     pthread_mutex_t lock;
     bool ending; /* under the lock: nothing is posted to the loop any more */
     CURLM *multi;
-    struct loop_timer curl_timer; /* libcurl's only one */
+    struct loop_timer curl_timer;      /* libcurl's only one */
+    struct loop_timer leftovers_timer; /* see on_leftovers_timer() */
+    uint64_t deliveries;               /* headers, pieces of bodies and ends that libcurl gave us */
 
     struct idmap transfers;      /* by id: all that are on the loop's thread and not done */
     struct list waiting, urgent; /* struct transfer */
@@ -109,13 +113,15 @@ void transfer_free(struct transfer *transfer);
 
 /* Hooks the client's sockets into an easy handle. */
 void health_attach(struct http_client *client, CURL *easy);
+/* The loop waits for this socket; its number becomes -1 when the socket is closed. NULL: not any more. */
+void health_watch(struct http_client *client, int fd, struct loop_fd *watched);
 /* The request is about to be written to the connection with these ports. */
 void health_sent(struct transfer *transfer, int peer_port, int local_port);
 void health_done(struct transfer *transfer);
 void health_saw_http2(struct transfer *transfer);
 /* Looks at every connection in use; returns when it wants to look again, or NEVER. */
 int64_t health_check(struct http_client *client, int64_t now_ns);
-void health_drop_all(struct http_client *client);
+void health_drop_all(struct http_client *client, bool resets);
 
 /* http.c */
 

@@ -59,9 +59,9 @@ static void copy_headers(struct transfer *t, const struct http_request *r)
     for (size_t i = 0; i < r->header_count; i++) {
         const struct http_header *h = &r->headers[i];
         /* "Name;" is libcurl's spelling of a header without a value; "Name:" would remove it. */
-        struct str line = *h->value ? arena_printf(&t->arena, "%s: %s", h->name, h->value)
-                                    : arena_printf(&t->arena, "%s;", h->name);
-        add_header(t, line.ptr);
+        _cleanup_(strbuf_release) struct strbuf line = { .secret = true };
+        strbuf_printf(&line, *h->value ? "%s: %s" : "%s;", h->name, h->value);
+        add_header(t, line.text);
         has_type |= strcasecmp(h->name, "Content-Type") == 0;
     }
     if (r->body.len && !has_type)
@@ -188,6 +188,7 @@ int transfer_new(struct http_client *client, const struct http_request *request,
     struct transfer *t = xcalloc(1, sizeof(*t));
     t->client = client;
     t->request = *request;
+    t->arena.secret = t->answer.secret = request->secret;
     t->request.method = arena_strndup(&t->arena, request->method, strlen(request->method));
     t->request.url = arena_strndup(&t->arena, request->url, strlen(request->url));
     t->request.body = arena_str(&t->arena, request->body);
@@ -294,6 +295,7 @@ static void answer_begins(struct transfer *t)
 static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 {
     struct transfer *t = user;
+    t->client->deliveries++;
     struct str line = { bytes, (uint32_t)(size * count) };
     if (t->started)
         return line.len;
@@ -315,6 +317,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 static size_t on_body(char *bytes, size_t size, size_t count, void *user)
 {
     struct transfer *t = user;
+    t->client->deliveries++;
     size_t len = size * count;
     int status = t->response.status;
     if (t->request.stream && status >= 200 && status < 300) {

@@ -92,9 +92,9 @@ static const uint8_t *domain_table(const struct requirement *req, const struct i
 
 static const struct topology *column_of(struct cluster *cluster, sym key)
 {
-    vec_for(&cluster->topologies, topo)
-        if ((*topo)->key == key)
-            return *topo;
+    const struct topology *topo = cluster_topology_find(cluster, key);
+    if (topo)
+        return topo;
     return cluster->topologies.len < MATCH_COLUMNS_MAX ? cluster_topology(cluster, key) : NULL;
 }
 

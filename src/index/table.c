@@ -33,8 +33,8 @@ static void release_parts(struct table *table)
     table->parts_len = 0;
 }
 
-/* A plugin without forms need not be called where it skips pods of the class. */
-static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *instance)
+/* A plugin without forms need not be called where it skips pods of the class, or has 0 for every node. */
+static bool plugin_is_idle(struct table *table, struct cycle *cycle, const struct plugin_instance *instance)
 {
     const struct plugin *plugin = instance->plugin;
     struct node_names names = { .all = true };
@@ -43,7 +43,13 @@ static bool plugin_is_idle(struct cycle *cycle, const struct plugin_instance *in
         return false;
     if (plugin->filter && (!plugin->pre_filter || plugin->pre_filter(cycle, &names).code != STATUS_SKIP))
         return false;
-    return !plugin->score || (plugin->pre_score && plugin->pre_score(cycle).code == STATUS_SKIP);
+    if (!plugin->score)
+        return true;
+    struct status status = plugin->pre_score ? plugin->pre_score(cycle) : STATUS_OK;
+    if (!status_ok(status) || !plugin->score_is_zero || !plugin->score_is_zero(cycle))
+        return status.code == STATUS_SKIP;
+    table->zero_scores |= (uint64_t)1 << instance->index;
+    return true;
 }
 
 static const struct row_forms *forms_of(const struct plugin *plugin)
@@ -58,7 +64,7 @@ static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instan
 {
     struct node_names names = { .all = true };
     if (!instance->plugin->pre_filter || instance->plugin->pre_filter == rule_pre_filter ||
-        forms_of(instance->plugin)->count)
+        instance->plugin->pre_filter_only_narrows || forms_of(instance->plugin)->count)
         return true;
     cycle->current = instance;
     struct status status = instance->plugin->pre_filter(cycle, &names);
@@ -73,7 +79,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
         bool depends = !instance->plugin->reads || cycle->info->class->has_volumes;
-        if (depends || !joins_all || !plugin_is_idle(cycle, instance))
+        if (depends || !joins_all || !plugin_is_idle(table, cycle, instance))
             table->per_node |= (uint64_t)1 << instance->index;
         return true;
     }
@@ -111,7 +117,8 @@ static void how_it_joins(const struct profile *profile, const struct plugin_inst
     for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
         bool there = joins(&profile->points[points[i].point], instance);
         *ret_any |= there;
-        *ret_all &= there == points[i].known;
+        *ret_all &= there == points[i].known ||
+                    (points[i].point == POINT_PRE_FILTER && plugin->pre_filter_only_narrows);
     }
 }
 
@@ -188,7 +195,7 @@ bool table_prepare(struct table *table, struct cluster *cluster, const struct pr
     table->profile = profile;
     table->pod = pod;
     table->inputs_len = 0;
-    table->per_node = 0;
+    table->per_node = table->zero_scores = 0;
     table->must_rebuild = false;
     vec_clear(&table->rejections);
     *vec_push(&table->rejections) = (struct rejection){ 0 };

@@ -76,6 +76,8 @@ struct table {
     /* Those of them that have something to do; most parts of a table have not. */
     struct part_list versioned, counting, filtering, filtering_groups, scoring, with_inputs;
     uint64_t per_node; /* plugins without row forms that take part, by index in the profile */
+    uint64_t
+        zero_scores; /* likewise, those that take part with a score of 0 for every node: they are not called */
     uint64_t version;
     bool must_rebuild; /* a form found that its inputs no longer suffice */
 };

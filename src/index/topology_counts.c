@@ -13,6 +13,8 @@
 
 /* A memo that has seen too many labels and terms come and go starts over. */
 enum { MEMO_MAX = 1 << 16 };
+enum { COUNTERS_SCANNED = 8 }; /* so few counters are searched from the beginning */
+enum { COUNTERS_MANY = 64 };   /* the columns of so many leave with the pod */
 
 void topology_counts_init(struct topology_counts *counts, struct cluster *cluster, const struct pod_info *pod,
                           struct arena *arena, bool keeps_rows)
@@ -30,11 +32,14 @@ void topology_counts_release(struct topology_counts *counts)
         item->sums.topo->users--;
         intern_unref(syms, item->key);
     }
+    if (counts->counters.len > COUNTERS_MANY)
+        cluster_trim_topologies(counts->cluster);
     vec_for(&counts->terms, item)
         if (item->owns_selector)
             selector_release((struct selector *)&item->term->selector, syms);
     row_selector_release(&counts->wanted, counts->cluster);
     vec_release(&counts->counters);
+    idmap_release(&counts->places);
     vec_release(&counts->terms);
     vec_release(&counts->by_labels.lists);
     vec_release(&counts->by_labels.pool);
@@ -45,14 +50,36 @@ void topology_counts_release(struct topology_counts *counts)
 }
 
 /* ---- terms ---- */
-struct topology_counter *topology_counter_get(struct topology_counts *counts, uint32_t purpose, sym key)
+static uint64_t counter_place(uint32_t purpose, sym key)
 {
-    struct cluster *cluster = counts->cluster;
+    return (uint64_t)key << 32 | purpose;
+}
+
+static struct topology_counter *find_counter(struct topology_counts *counts, uint32_t purpose, sym key)
+{
+    if (counts->places.len) {
+        uintptr_t place = (uintptr_t)idmap_get(&counts->places, counter_place(purpose, key));
+        return place ? &counts->counters.items[place - 1] : NULL;
+    }
     vec_for(&counts->counters, item)
         if (item->key == key && item->purpose == purpose)
             return item;
+    return NULL;
+}
+
+struct topology_counter *topology_counter_get(struct topology_counts *counts, uint32_t purpose, sym key)
+{
+    struct cluster *cluster = counts->cluster;
+    struct topology_counter *known = find_counter(counts, purpose, key);
+    if (known)
+        return known;
     struct topology_counter *item = vec_push(&counts->counters);
     *item = (struct topology_counter){ .purpose = purpose, .key = key };
+    size_t first = counts->places.len; /* all, once they are too many to be scanned */
+    for (size_t i = first; counts->counters.len > COUNTERS_SCANNED && i < counts->counters.len; i++)
+        idmap_put(&counts->places,
+                  counter_place(counts->counters.items[i].purpose, counts->counters.items[i].key),
+                  (void *)(i + 1));
     intern_ref(&cluster->syms, key);
     struct topology *topo = cluster_topology(cluster, key);
     topo->users++;
@@ -114,10 +141,13 @@ static void add(struct topology_counts *counts, struct addition_memo *memo, uint
 
 static void learn_labels(struct topology_counts *counts, const void *owner)
 {
+    const struct pod_terms *all = NULL;
+    bool all_match = false;
     vec_for(&counts->terms, item) {
-        bool matches = item->all ? pod_terms_all_match(counts->cluster, item->all, owner)
-                                 : pod_term_matches(counts->cluster, item->term, owner, true);
-        if (matches)
+        if (item->all && item->all != all)
+            all_match = pod_terms_all_match(counts->cluster, item->all, owner);
+        all = item->all ? item->all : all;
+        if (item->all ? all_match : pod_term_matches(counts->cluster, item->term, owner, true))
             add(counts, &counts->by_labels, item->purpose, item->term->topology_key, item->weight);
     }
 }
@@ -166,36 +196,51 @@ static inline bool counts_some(const struct topology_counts *counts, const struc
             (item->honor_taints && counts->cluster->tainted_nodes) || item->sums.missing);
 }
 
-/* By position in the span, of a counter that counts only some nodes: 1 where the node counts. */
-static void mark_rows(const struct topology_counts *counts, const struct topology_counter *item,
-                      struct row_span span, uint8_t *ok, struct arena *scratch)
+/* What counters can require of a node. */
+enum { NODE_IS_LIVE = 1, NODE_HAS_KEYS = 2, NODE_IS_WANTED = 4, NODE_IS_TOLERATED = 8 };
+
+static unsigned required_of_node(const struct topology_counts *counts, const struct topology_counter *item)
 {
-    struct cluster *cluster = counts->cluster;
-    memset(ok, 1, span.len);
-    if (item->honor_affinity && counts->has_wanted && !span.rows)
-        row_selector_match_all(&counts->wanted, cluster, scratch, span.len, ok);
-    else if (item->honor_affinity && counts->has_wanted)
-        for (uint32_t i = 0; i < span.len; i++)
-            ok[i] = row_selector_matches(&counts->wanted, cluster, span.rows[i]);
-    if (counts->all_keys)
-        vec_for(&counts->counters, other)
-            for (uint32_t i = 0; i < span.len; i++)
-                ok[i] &= other->sums.topo->domain_of[span_row(span, i)] != 0;
-    for (uint32_t i = 0; i < span.len; i++) {
-        uint32_t row = span_row(span, i);
-        ok[i] &= cluster->col.live[row];
-        if (ok[i] && item->honor_taints && cluster->col.taints[row])
-            ok[i] = !node_repels_pod(cluster->nodes.items[row].api, counts->pod->api);
-    }
+    return NODE_IS_LIVE | (counts->all_keys ? NODE_HAS_KEYS : 0) |
+           (item->honor_affinity && counts->has_wanted ? NODE_IS_WANTED : 0) |
+           (item->honor_taints && counts->cluster->tainted_nodes ? NODE_IS_TOLERATED : 0);
 }
 
-static bool row_counts(const struct topology_counts *counts, const struct topology_counter *item,
-                       uint32_t row)
+/* By position in the span: what the node fulfils of what some counter requires. A pod may have many constraints, so
+ * this is found out once for all of them. */
+static void look_at_rows(const struct topology_counts *counts, struct row_span span, uint8_t *fulfilled,
+                         struct arena *scratch)
 {
-    uint8_t ok = 1;
-    if (counts_some(counts, item))
-        mark_rows(counts, item, (struct row_span){ &row, 1 }, &ok, NULL);
-    return ok;
+    struct cluster *cluster = counts->cluster;
+    unsigned required = 0;
+    vec_for(&counts->counters, item)
+        required |= counts_some(counts, item) ? required_of_node(counts, item) : 0;
+    memset(fulfilled, 1, span.len);
+    if ((required & NODE_IS_WANTED) && !span.rows)
+        row_selector_match_all(&counts->wanted, cluster, scratch, span.len, fulfilled);
+    else if (required & NODE_IS_WANTED)
+        for (uint32_t i = 0; i < span.len; i++)
+            fulfilled[i] = row_selector_matches(&counts->wanted, cluster, span.rows[i]);
+    const bool compare = cluster->features.enabled[FEATURE_TaintTolerationComparisonOperators];
+    for (uint32_t i = 0; i < span.len; i++) {
+        uint32_t row = span_row(span, i);
+        bool live = cluster->col.live[row], tolerated = live;
+        if (live && (required & NODE_IS_TOLERATED) && cluster->col.taints[row])
+            tolerated = !node_repels_pod(cluster->nodes.items[row].api, counts->pod->api, compare);
+        fulfilled[i] = live ? (uint8_t)(NODE_IS_LIVE | NODE_HAS_KEYS | (fulfilled[i] ? NODE_IS_WANTED : 0) |
+                                        (tolerated ? NODE_IS_TOLERATED : 0))
+                            : 0;
+    }
+    if (required & NODE_HAS_KEYS)
+        vec_for(&counts->counters, item)
+            for (uint32_t i = 0; i < span.len; i++)
+                if (!item->sums.topo->domain_of[span_row(span, i)])
+                    fulfilled[i] &= (uint8_t)~NODE_HAS_KEYS;
+}
+
+static inline bool node_counts(unsigned required, uint8_t fulfilled)
+{
+    return (fulfilled & required) == required;
 }
 
 /* ---- a row ---- */
@@ -253,13 +298,17 @@ static bool fill_rows(struct topology_counts *counts, struct row_span span)
     size_t known = counts->counters.len;
     if (!known && !counts->terms.len && !any_selecting(counts))
         return true;
+    bool some = false;
     vec_for(&counts->counters, item)
-        item->counts_some = counts_some(counts, item);
+        some |= item->counts_some = counts_some(counts, item);
     for (uint32_t i = 0; i < span.len; i++) {
         uint32_t row = span.rows[i];
         bool live = count_row(counts, row);
+        uint8_t fulfilled = 0;
+        if (live && some)
+            look_at_rows(counts, (struct row_span){ &row, 1 }, &fulfilled, NULL);
         vec_for(&counts->counters, item) {
-            bool ok = live && (!item->counts_some || row_counts(counts, item, row));
+            bool ok = live && (!item->counts_some || node_counts(required_of_node(counts, item), fulfilled));
             domain_counter_set(&item->sums, row, ok, saturate(item->row_value));
         }
     }
@@ -281,6 +330,16 @@ static void add_placed(const struct topology_counts *counts, struct topology_cou
         item->is_touched = domain_of[pods[i].row] != 0;
 }
 
+static void count_owner(struct topology_counts *counts, const struct counted_term *item,
+                        const struct label_owner *owner, struct arena *scratch)
+{
+    if (!owner->placed.len)
+        return;
+    struct topology_counter *counter = topology_counter_get(counts, item->purpose, item->term->topology_key);
+    if (!counter->counts_none)
+        add_placed(counts, counter, owner->placed.items, owner->placed.len, item->weight, scratch);
+}
+
 static void count_selected(struct topology_counts *counts, const struct counted_term *item,
                            struct arena *scratch)
 {
@@ -288,18 +347,41 @@ static void count_selected(struct topology_counts *counts, const struct counted_
     const struct pod_term *term = item->term;
     const owner_vec *owners = match_owners(&cluster->matches, &term->selector, &cluster->syms);
     sym usual = term->namespaces_len ? term->namespaces[0] : SYM_NONE;
-    struct topology_counter *counter = NULL;
-    vec_for(owners, owner) {
-        bool selected =
-            item->all && item->all->len > 1
-                ? pod_terms_all_match(cluster, item->all, *owner)
-                : (*owner)->namespace == usual || pod_term_takes_namespace(cluster, term, *owner, true);
-        if (!selected || !(*owner)->placed.len)
+    vec_for(owners, owner)
+        if ((*owner)->namespace == usual || pod_term_takes_namespace(cluster, term, *owner, true))
+            count_owner(counts, item, *owner, scratch);
+}
+
+/* Terms of which a pod counts where all of them select it: labels are matched once for all of these terms. */
+struct selected_by_all {
+    const struct pod_terms *all;
+    struct label_owner **owners;
+    size_t len;
+};
+
+static void select_by_all(const struct topology_counts *counts, const struct counted_term *item,
+                          struct selected_by_all *ret, struct arena *scratch)
+{
+    struct cluster *cluster = counts->cluster;
+    const owner_vec *owners = match_owners(&cluster->matches, &item->term->selector, &cluster->syms);
+    *ret = (struct selected_by_all){ item->all, arena_array(scratch, struct label_owner *, owners->len), 0 };
+    vec_for(owners, owner)
+        if ((*owner)->placed.len && pod_terms_all_match(cluster, item->all, *owner))
+            ret->owners[ret->len++] = *owner;
+}
+
+static void count_terms(struct topology_counts *counts, struct arena *scratch)
+{
+    struct selected_by_all by_all = { 0 };
+    vec_for(&counts->terms, item) {
+        if (!item->all || item->all->len < 2) {
+            count_selected(counts, item, scratch);
             continue;
-        if (!counter)
-            counter = topology_counter_get(counts, item->purpose, term->topology_key);
-        if (!counter->counts_none)
-            add_placed(counts, counter, (*owner)->placed.items, (*owner)->placed.len, item->weight, scratch);
+        }
+        if (by_all.all != item->all)
+            select_by_all(counts, item, &by_all, scratch);
+        for (size_t i = 0; i < by_all.len; i++)
+            count_owner(counts, item, by_all.owners[i], scratch);
     }
 }
 
@@ -328,18 +410,25 @@ static uint32_t missing_domain(const struct topology_counts *counts, const struc
 
 static void fill_all(struct topology_counts *counts, uint32_t len, struct arena *scratch)
 {
-    vec_for(&counts->terms, item)
-        count_selected(counts, item, scratch);
+    count_terms(counts, scratch);
     if (any_selecting(counts))
         count_selecting(counts, scratch);
-    vec_for(&counts->counters, item) {
+    uint8_t *fulfilled = NULL, *ok = NULL;
+    vec_for(&counts->counters, item)
         item->sums.missing = missing_domain(counts, item);
-        uint8_t *ok = counts_some(counts, item) ? arena_alloc(scratch, len) : NULL;
-        if (ok)
-            mark_rows(counts, item, (struct row_span){ .len = len }, ok, scratch);
+    vec_for(&counts->counters, item) {
+        bool some = counts_some(counts, item);
+        if (some && !fulfilled) {
+            fulfilled = arena_alloc(scratch, len);
+            ok = arena_alloc(scratch, len);
+            look_at_rows(counts, (struct row_span){ .len = len }, fulfilled, scratch);
+        }
+        unsigned required = required_of_node(counts, item);
+        for (uint32_t row = 0; some && row < len; row++)
+            ok[row] = node_counts(required, fulfilled[row]);
         if (!item->values)
             item->values = arena_array(scratch, int32_t, counts->cluster->rows_cap);
-        domain_counter_fill(&item->sums, ok, item->values, len);
+        domain_counter_fill(&item->sums, some ? ok : NULL, item->values, len);
         item->values = NULL; /* scratch */
     }
 }
@@ -356,10 +445,16 @@ bool topology_counts_fill(struct topology_counts *counts, struct row_span span, 
 static void change(struct topology_counts *counts, const struct addition_memo *memo,
                    struct addition_list list, uint32_t row, int delta)
 {
+    uint8_t fulfilled = 0;
+    bool looked = false;
     for (uint32_t i = 0; i < list.len; i++) {
         const struct addition *item = &memo->pool.items[list.first + i];
         struct topology_counter *counter = &counts->counters.items[item->counter];
-        if (row_counts(counts, counter, row))
+        bool some = counts_some(counts, counter);
+        if (some && !looked)
+            look_at_rows(counts, (struct row_span){ &row, 1 }, &fulfilled, NULL);
+        looked |= some;
+        if (!some || node_counts(required_of_node(counts, counter), fulfilled))
             domain_counter_change(&counter->sums, counter->sums.topo->domain_of[row], delta * item->value);
     }
 }

@@ -77,6 +77,7 @@ struct topology_counts {
     bool all_keys;              /* only nodes that have every key count */
 
     VEC(struct topology_counter) counters;
+    struct idmap places; /* of the counters, by key and purpose: number + 1, once there are more than a few */
     VEC(struct counted_term) terms;
     struct selecting_terms selecting[2];
     uint32_t selecting_len;

@@ -60,7 +60,10 @@ struct status topology_filter(struct cycle *cycle, struct node_view node)
     struct topology_counts *counts = &state_of(cycle)->filter;
     if (!counts->cluster)
         return status_printf(cycle->arena, STATUS_ERROR, "%s", rule->no_pre_filter);
-    uint32_t detail = rule->filter(counts, topology_counts_row(counts, node.row));
+    const uint32_t *inputs = topology_counts_row(counts, node.row);
+    uint32_t detail = rule->filter(counts, inputs);
+    if (detail && rule->log_rejection)
+        rule->log_rejection(counts, inputs, node, cycle->pod);
     return detail ? rule->rejection(detail) : STATUS_OK;
 }
 

@@ -20,6 +20,9 @@ struct topology_rule {
     void (*feasible)(struct topology_counts *counts, const struct group_view *groups, uint32_t len,
                      uint32_t first);
     int64_t (*score)(const struct topology_counts *counts, const uint32_t *inputs);
+    /* Logs why a node was rejected, with -v=5. May be NULL. */
+    void (*log_rejection)(struct topology_counts *counts, const uint32_t *inputs, struct node_view node,
+                          const struct pod *pod);
     /* The reference's sentences where Filter runs without PreFilter, and Score without PreScore. */
     const char *no_pre_filter, *no_pre_score;
 };
@@ -34,6 +37,7 @@ struct status topology_pre_score(struct cycle *cycle);
 struct status topology_score(struct cycle *cycle, struct node_view node, int64_t *ret);
 
 #define TOPOLOGY_CALLBACKS \
+    .needs_pre_filter = POINT_BIT(POINT_FILTER), .needs_pre_score = POINT_BIT(POINT_SCORE), \
     .forget = topology_forget, .pre_filter = topology_pre_filter, .add_pod = topology_add_pod, \
     .remove_pod = topology_remove_pod, .filter = topology_filter, .pre_score = topology_pre_score, \
     .score = topology_score

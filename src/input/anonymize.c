@@ -37,15 +37,16 @@ static const struct word_row field_names[] = {
     { TEXT_PLAIN,
       "accessModes action allocationMode declaredFeatures effect nodeAffinityPolicy nodeTaintsPolicy "
       "operator phase podManagementPolicy preemptionPolicy protocol pullPolicy reclaimPolicy resize "
-      "resourceVersion restartPolicy schedulerName source status string version volumeBindingMode "
-      "volumeMode whenUnsatisfiable" },
+      "resourceVersion restartPolicy schedulerName skipNodeOperations source status string strings version "
+      "versions volumeBindingMode volumeMode whenUnsatisfiable" },
     { TEXT_ANNOTATION, "annotations" },
     { TEXT_DRIVER, "attacher driver provisioner" },
-    { TEXT_ATTRIBUTE, "attributes distinctAttribute matchAttribute" },
+    { TEXT_ATTRIBUTE, "attributes capacityKey distinctAttribute matchAttribute" },
     { TEXT_DROPPED, "data fieldPath hardwareAddress interfaceName ips message parameters providerID" },
     { TEXT_PATH, "diskURI request requests volumeID" },
     { TEXT_EXPRESSION, "expression" },
-    { TEXT_RESOURCE, "extendedResourceName" },
+    { TEXT_RESOURCE, "extendedResourceName nodeAllocatableResourceMappings nodeAllocatableResources "
+                     "resourceName" },
     { TEXT_IMAGE, "image names reference" },
     { TEXT_KEY, "key matchLabelKeys mismatchLabelKeys topologyKey topologyKeys" },
     { TEXT_PAIRS, "labels matchLabels nodeSelector selector" },
@@ -139,8 +140,17 @@ static enum text_kind look_up(const struct strmap *map, struct str name, enum te
 
 static enum text_kind field_text_kind(const struct known_words *known, const struct record_field *field)
 {
+    const struct {
+        const struct record_type *type;
+        enum text_kind kind;
+    } named[] = { { api_derived_attribute_type, TEXT_ATTRIBUTE },
+                  { api_claim_mapping_type, TEXT_RESOURCE },
+                  { api_claim_overhead_type, TEXT_RESOURCE } };
     if (field->kind == &record_RESOURCES)
         return TEXT_RESOURCE;
+    for (size_t i = 0; i < ARRAY_SIZE(named) && strcmp(field->name, "name") == 0; i++)
+        if (field >= named[i].type->fields && field < named[i].type->fields + named[i].type->len)
+            return named[i].kind;
     if (field->kind == &record_MAP && strcmp(field->name, "capacity") == 0)
         return TEXT_ATTRIBUTE;
     return look_up(&known->fields, str_from(field->name), TEXT_NAME);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/protobuf.h"
+#include "input/config_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
 
@@ -17,11 +18,13 @@ void print_warnings(const struct warnings *warnings)
 
 static int load_config(struct input *input, const struct input_options *options, struct error *err)
 {
-    const char *path = options->config;
+    const char *path = NULL;
     struct plugin_catalog catalog = registry_catalog(input->registry, &input->config_arena);
-    const struct config_env env = { .catalog = &catalog };
+    const struct config_env env = { .catalog = &catalog, .features = options->features };
     struct warnings warnings = { 0 };
-    int r = path ? config_load(path, &env, &input->config_arena, &input->config, &warnings, err)
+    int r = config_folder_resolve(options->config, &input->config_arena, &path, &warnings, err);
+    if (r == 0)
+        r = path ? config_load(path, &env, &input->config_arena, &input->config, &warnings, err)
                  : config_default(&env, &input->config_arena, &input->config, err);
     input->config_ready = r == 0;
     print_warnings(&warnings);
@@ -78,6 +81,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     cluster_init(&input->cluster);
+    if (options->features)
+        input->cluster.features = *options->features;
     input->cluster_ready = true;
     add_objects(input, KIND_NODE);
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)

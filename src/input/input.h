@@ -24,6 +24,7 @@ struct input_options {
     size_t paths_len;
     const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
     const char *config;            /* NULL: the defaults */
+    const struct features *features; /* NULL: the defaults of the default release */
     bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
 };

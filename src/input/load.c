@@ -1,26 +1,17 @@
-/* load.c: from paths to objects; see load.h.
- *
- * A folder is walked in the order of names, so that the same folder is always the same input. Symbolic links to files
- * are followed, links to folders are not: a walk ends. */
+/* load.c: from documents to objects; see load.h. */
 #include "input/load.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "api/defaults.h"
 #include "api/fields.h"
 #include "api/object.h"
 
-enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
+enum { KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
 
 void load_release(struct load *load)
 {
-    vec_for(&load->streams, stream) {
-        doc_stream_release(*stream);
-        free(*stream);
-    }
-    vec_release(&load->streams);
+    documents_release(&load->documents);
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
         vec_release(&load->objects[kind]);
         strmap_release(&load->by_name[kind]);
@@ -122,33 +113,6 @@ static void count_ignored(struct load *load, struct str kind)
 
 /* ---- documents ---- */
 
-static struct str text_of(yyjson_val *object, const char *key)
-{
-    yyjson_val *val = yyjson_obj_get(object, key);
-    return yyjson_is_str(val) ? (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) }
-                              : (struct str){ 0 };
-}
-
-static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
-                      struct str version, unsigned depth, struct error *err);
-
-static int load_items(struct load *load, const struct doc *doc, yyjson_val *items, struct str kind,
-                      struct str version, unsigned depth, struct error *err)
-{
-    if (yyjson_is_null(items) || !items)
-        return 0;
-    if (!yyjson_is_arr(items))
-        return doc_error(doc, items, -EINVAL, err, "items: expected a list, not a %s", doc_type_name(items));
-    size_t i, len;
-    yyjson_val *item;
-    yyjson_arr_foreach(items, i, len, item) {
-        int r = load_value(load, doc, item, kind, version, depth, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
 /* A kind by its name alone; KIND_UNKNOWN: none that is read. */
 static enum api_kind kind_named(struct str kind)
 {
@@ -172,9 +136,10 @@ static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, str
     return 0;
 }
 
-static int load_object(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
+static int load_object(void *user, const struct doc *doc, yyjson_val *val, struct str kind,
                        struct str version, struct error *err)
 {
+    struct load *load = user;
     enum api_kind known = object_kind_from(version, kind);
     if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST)
         return ignore(load, doc, val, kind, version, err);
@@ -190,133 +155,11 @@ static int load_object(struct load *load, const struct doc *doc, yyjson_val *val
     return 0;
 }
 
-/* An object, or a List of them: then `kind` and `version` are those of items without their own. */
-static int load_value(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
-                      struct str version, unsigned depth, struct error *err)
-{
-    if (yyjson_is_arr(val) && depth == 0)
-        return load_items(load, doc, val, kind, version, depth + 1, err);
-    if (!yyjson_is_obj(val))
-        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
-                         doc_type_name(val));
-    struct str own_kind = text_of(val, "kind"), own_version = text_of(val, "apiVersion");
-    if (!str_empty(own_kind))
-        kind = own_kind;
-    if (!str_empty(own_version))
-        version = own_version;
-    if (str_empty(kind))
-        return doc_error(doc, val, -EINVAL, err, "kind: a Kubernetes object needs a kind");
-    yyjson_val *items = yyjson_obj_get(val, "items");
-    if (!str_ends_with(kind, STR("List")) || (kind.len > 4 && !items))
-        return load_object(load, doc, val, kind, version, err);
-    if (depth == LIST_DEPTH_MAX)
-        return doc_error(doc, val, -EINVAL, err, "Lists within Lists, deeper than %d levels", LIST_DEPTH_MAX);
-    struct str item_kind = str_slice(kind, 0, kind.len - 4);
-    if (str_empty(item_kind))
-        version = (struct str){ 0 };
-    return load_items(load, doc, items, item_kind, version, depth + 1, err);
-}
-
-static int load_stream(struct load *load, struct doc_stream *stream, struct error *err)
-{
-    load->bytes += stream->len;
-    if (stream->len >= 2 && (unsigned char)stream->text[0] == 0x1f && (unsigned char)stream->text[1] == 0x8b)
-        return error_at(err, -EINVAL, stream->path, 0, 0, "is compressed; try `zcat %s | berth ... -f -`",
-                        stream->path);
-    for (;;) {
-        struct doc doc;
-        int r = doc_stream_next(stream, &doc, err);
-        if (r <= 0)
-            return r;
-        r = load_value(load, &doc, doc.root, (struct str){ 0 }, (struct str){ 0 }, 0, err);
-        doc_release(&doc);
-        if (r < 0)
-            return r;
-    }
-}
-
-static int load_file(struct load *load, const char *path, struct error *err)
-{
-    struct doc_stream *stream = xcalloc(1, sizeof(*stream));
-    char *kept = arena_strndup(&load->arena, path, strlen(path));
-    int r = doc_stream_open(stream, kept, err);
-    if (r < 0) {
-        free(stream);
-        return r;
-    }
-    *vec_push(&load->streams) = stream;
-    return load_stream(load, stream, err);
-}
-
-/* ---- folders ---- */
-
-static bool wanted_file(struct str name)
-{
-    static const struct str endings[] = { STR(".yaml"), STR(".yml"), STR(".json"), STR(".jsonl") };
-    for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
-        if (str_ends_with(name, endings[i]))
-            return true;
-    return false;
-}
-
-static int visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int load_folder(struct load *load, const char *path, unsigned depth, size_t *files, struct error *err);
-
-static int load_entry(struct load *load, const char *path, const char *name, unsigned depth, size_t *files,
-                      struct error *err)
-{
-    struct stat info;
-    struct str full = arena_printf(&load->arena, "%s/%s", path, name);
-    if (lstat(full.ptr, &info) < 0)
-        return error_at(err, -errno, full.ptr, 0, 0, "cannot be read: %s", strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return load_folder(load, full.ptr, depth + 1, files, err);
-    if (!wanted_file(full) || stat(full.ptr, &info) < 0 || !S_ISREG(info.st_mode))
-        return 0;
-    (*files)++;
-    return load_file(load, full.ptr, err);
-}
-
-static int load_folder(struct load *load, const char *path, unsigned depth, size_t *files, struct error *err)
-{
-    if (depth > FOLDER_DEPTH_MAX)
-        return error_at(err, -ELOOP, path, 0, 0, "folders deeper than %d levels", FOLDER_DEPTH_MAX);
-    struct dirent **entries;
-    int count = scandir(path, &entries, visible, alphasort);
-    if (count < 0)
-        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
-    int r = 0;
-    for (int i = 0; i < count; i++) {
-        if (r == 0)
-            r = load_entry(load, path, entries[i]->d_name, depth, files, err);
-        free(entries[i]);
-    }
-    free(entries);
-    return r;
-}
-
 int load_path(struct load *load, const char *path, struct error *err)
 {
-    struct stat info;
-    if (strcmp(path, "-") == 0) {
-        if (load->stdin_read)
-            return error_set(err, -EINVAL, "standard input can be read only once");
-        load->stdin_read = true;
-        return load_file(load, path, err);
-    }
-    if (stat(path, &info) < 0)
-        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
-    if (!S_ISDIR(info.st_mode))
-        return load_file(load, path, err);
-    size_t files = 0;
-    int r = load_folder(load, path, 0, &files, err);
-    if (r == 0 && files == 0)
-        return error_at(err, -ENOENT, path, 0, 0, "holds no *.yaml, *.yml, *.json or *.jsonl");
-    return r;
+    load->documents.visit = load_object;
+    load->documents.user = load;
+    return documents_read(&load->documents, path, err);
 }
 
 /* ---- warnings ---- */

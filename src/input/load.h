@@ -1,6 +1,6 @@
-/* load.h: reads what users have: files, folders and standard input with Kubernetes objects in them.
+/* load.h: the objects of files, folders and standard input (documents.h), by kind.
  *
- *     -f paths ──▶ streams ──▶ documents ──▶ Lists taken apart ──▶ objects by kind
+ *     -f paths ──▶ documents ──▶ objects by kind
  *
  * Objects live in one arena as long as the load; their strings may lie in the streams' text, which stays too. An object
  * that comes again replaces the one before, at its place. Kinds that berth does not use are counted. */
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "codec/doc.h"
+#include "input/documents.h"
 
 struct kind_count {
     struct str kind;
@@ -23,7 +23,7 @@ typedef VEC(struct meta *) object_vec;
 
 struct load {
     struct arena arena;
-    VEC(struct doc_stream *) streams;
+    struct documents documents;
     object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
     struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
     VEC(struct pod *) finished;        /* pods that succeeded or failed; not among objects */
@@ -31,9 +31,7 @@ struct load {
     struct strmap ignored_places;      /* kind to place + 1 in it */
     size_t duplicates;                 /* objects that replaced another */
     struct str duplicate;              /* one of them: "Pod default/web" */
-    size_t bytes;                      /* of all streams */
-    bool stdin_read;
-    struct strbuf key; /* scratch */
+    struct strbuf key;                 /* scratch */
 };
 
 /* A zeroed load is empty. */

@@ -5,13 +5,21 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "engine/account.h"
 #include "extender/extender.h"
 
 /* Messages are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
  * longer than that. */
-enum { DECISIONS_PER_ROUND = 64, DRAIN_MS_DEFAULT = 5000, TABLES_BYTES_MAX = 24 << 20 };
+enum {
+    DECISIONS_PER_ROUND = 64,
+    DRAIN_MS_DEFAULT = 5000,
+    TABLES_BYTES_MAX = 24 << 20,
+    MANY_MESSAGES = 4096, /* at once: a list, or what came while a decision took long */
+};
+#define WALL_STEP_NS_MIN (NS_PER_S / 10)
 #define ROUND_NS ((int64_t)2000000)
+#define BURST_PAUSE_NS ((int64_t)100000000) /* without many messages for so long, a burst is over */
 
 struct core {
     struct core_options options;
@@ -21,18 +29,20 @@ struct core {
     struct engine engine;
     struct mirror mirror;
     struct reflectors *reflectors;
+    struct poller *poller;
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
     atomic_bool
         ready; /* it has been synced once: a list that begins anew takes nothing back, as in kube-scheduler */
-    int64_t drain_until_ns;
+    int64_t wall_ahead_ns; /* of the engine: how far the time of day is ahead of core_now() */
+    int64_t drain_until_ns, settle_until_ns; /* 0: it is not to stop yet */
     int64_t
         restart_until_ns; /* the engine is to start anew: how long it may finish what is on its way; 0: not */
     int64_t round_due_ns; /* of on_round */
 };
 
-static int64_t core_now(const struct core *core)
+int64_t core_now(const struct core *core)
 {
     return core->epoch_ns + monotonic_ns();
 }
@@ -68,9 +78,18 @@ static void on_notice(void *context, const struct notice *notice)
 static void log_preemption(const struct core *core, const struct decision *decision)
 {
     const struct pod *pod = decision->pod->api;
+    const struct diagnosis *diagnosis = decision->diagnosis;
+    if (diagnosis && diagnosis->pre_filter_message.len)
+        log_info(5, "Status after running PreFilter plugins for pod", pod_ref(pod),
+                 log_str("status", diagnosis->pre_filter_message));
     if (decision->post_filter_error.len)
         log_error(NULL, "Status after running PostFilter plugins for pod", UNHANDLED, pod_ref(pod),
                   log_str("status", decision->post_filter_error));
+    else if (!decision->profile->points[POINT_POST_FILTER].len)
+        log_info(3, "No PostFilter plugins are registered, so no preemption will be performed");
+    else if (diagnosis)
+        log_info(5, "Status after running PostFilter plugins for pod", pod_ref(pod),
+                 log_str("status", diagnosis->post_filter_message));
     if (!decision->preemption_tried)
         return;
     if (decision->nomination == NOMINATION_SET)
@@ -84,6 +103,7 @@ static void log_preemption(const struct core *core, const struct decision *decis
 static void log_decision(const struct core *core, const struct decision *decision)
 {
     const struct pod *pod = decision->pod->api;
+    log_info(4, "About to try and schedule pod", pod_ref(pod));
     if (decision->is_deleted) {
         log_info(3, "Skip schedule deleting pod", pod_ref(pod));
         return;
@@ -95,6 +115,8 @@ static void log_decision(const struct core *core, const struct decision *decisio
     } else if (decision->is_error) {
         struct error err;
         error_set(&err, 0, STR_FMT, STR_ARG(decision->message));
+        if (decision->resize_fits)
+            log_error(&err, "Scheduler cache AssumePod failed", pod_ref(pod));
         log_error(&err, "Error scheduling pod; retrying", UNHANDLED, pod_ref(pod));
     } else if (!core->cluster.live_nodes) {
         log_info(2, "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod_ref(pod));
@@ -165,6 +187,17 @@ static void record_plugin_message(void *context, const struct plugin_message *me
 }
 
 /* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */
+/* The machine's clock was set, or the machine slept. Small steps are not worth an entry of the recording. */
+static void follow_wall_clock(struct core *core, int64_t now_ns)
+{
+    int64_t ahead_ns = clock_now_ns(CLOCK_REALTIME) - now_ns, step_ns = ahead_ns - core->wall_ahead_ns;
+    if (step_ns < WALL_STEP_NS_MIN && step_ns > -WALL_STEP_NS_MIN)
+        return;
+    core->wall_ahead_ns = ahead_ns;
+    journal_clock(core->options.journal, ahead_ns, now_ns);
+    engine_set_wall_clock(&core->engine, ahead_ns);
+}
+
 static int begin(struct core *core, uint64_t last_ticket, struct error *err)
 {
     const struct core_options *options = &core->options;
@@ -191,9 +224,14 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
     };
     journal_head(options->journal, &engine);
     cluster_init(&core->cluster);
+    if (options->features)
+        core->cluster.features = *options->features;
     int r = engine_init(&core->engine, &core->cluster, &engine, err);
     if (r == 0)
         mirror_init(&core->mirror, &core->engine);
+    core->wall_ahead_ns = 0;
+    if (r == 0)
+        follow_wall_clock(core, now_ns);
     else
         take_back(setup.owner);
     return r;
@@ -235,6 +273,7 @@ void core_free(struct core *core)
     if (!core)
         return;
     static struct core *volatile abandoned _unused_; /* a sanitizer would report it as leaked */
+    poller_stop(core->poller);
     reflectors_stop(core->reflectors);
     end(core);
     if (core->engine.is_stuck) {
@@ -251,8 +290,18 @@ static void call_of(struct inbox_message *message)
     message->call(message->context);
 }
 
-static void read_messages(struct core *core, struct list messages)
+static void apply(struct core *core, struct inbox_message *message, int64_t now_ns)
 {
+    enum api_kind kind = message->api_kind;
+    mirror_apply(&core->mirror, message, now_ns);
+    if (core->options.on_applied)
+        core->options.on_applied(core->options.user, kind, core_now(core) - now_ns);
+}
+
+/* Returns how many they were. */
+static size_t read_messages(struct core *core, struct list messages)
+{
+    size_t count = 0;
     for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message)) {
         int64_t now_ns = core_now(core);
         journal_message(core->options.journal, message, now_ns);
@@ -261,8 +310,19 @@ static void read_messages(struct core *core, struct list messages)
         else if (message->kind == MESSAGE_CALL)
             call_of(message);
         else
-            mirror_apply(&core->mirror, message, now_ns);
+            apply(core, message, now_ns);
+        count++;
     }
+    return count;
+}
+
+/* The messages of a burst, and older versions of its objects, are free when it is over. */
+static void give_back(bool *burst, size_t messages)
+{
+    bool is_over = *burst && messages < MANY_MESSAGES;
+    *burst = messages >= MANY_MESSAGES;
+    if (is_over)
+        memory_give_back();
 }
 
 static void look_at_sync(struct core *core)
@@ -312,10 +372,14 @@ static bool drained(struct core *core, int64_t now_ns)
 {
     if (!atomic_load(&core->stopping))
         return false;
-    if (!core->drain_until_ns)
+    if (!core->drain_until_ns) {
         core->drain_until_ns = now_ns + core->options.drain_ms * NS_PER_MS;
+        core->settle_until_ns = now_ns + MAX(core->options.drain_ms, core->options.settle_ms) * NS_PER_MS;
+    }
     size_t open = core->engine.writes.by_ticket.len;
     if (open && now_ns < core->drain_until_ns)
+        return false;
+    if (now_ns < core->settle_until_ns && writes_unsettled(&core->engine.writes))
         return false;
     if (open)
         log_warning("Ending with writes that have no answer", log_int("count", (int64_t)open));
@@ -333,7 +397,8 @@ static int64_t next_due(const struct core *core)
 {
     int64_t due_ns = MIN(engine_next_due(&core->engine), core->round_due_ns);
     if (core->drain_until_ns)
-        due_ns = MIN(due_ns, core->drain_until_ns);
+        due_ns =
+            MIN(due_ns, core_now(core) < core->drain_until_ns ? core->drain_until_ns : core->settle_until_ns);
     if (core->restart_until_ns)
         due_ns = MIN(due_ns, core->restart_until_ns);
     return due_ns == INT64_MAX ? INT64_MAX : due_ns - core->epoch_ns;
@@ -342,19 +407,44 @@ static int64_t next_due(const struct core *core)
 static void tick(struct core *core)
 {
     int64_t now_ns = core_now(core);
+    follow_wall_clock(core, now_ns);
     engine_tick(&core->engine, now_ns);
     journal_tick(core->options.journal, now_ns); /* after what was recorded in its course */
+}
+
+/* What the plugins of the configuration want to be fetched. */
+static uint64_t wanted_kinds(const struct engine *engine)
+{
+    uint64_t kinds = 0;
+    for (uint32_t i = 0; i < engine->profiles_len; i++)
+        for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++)
+            kinds |= engine->profiles[i].plugins[k].plugin->kinds;
+    return kinds;
 }
 
 static void start_reflectors(struct core *core)
 {
     core->reflectors = reflectors_start(
         core->options.api, core->options.inbox,
-        &(struct reflector_options){ .source_kinds = extenders_source_kinds(core->setup.config) });
+        &(struct reflector_options){ .features = &core->cluster.features,
+                                     .source_kinds = extenders_source_kinds(core->setup.config),
+                                     .plain_lists = core->options.plain_lists,
+                                     .on_unreadable = core->options.on_unreadable,
+                                     .on_version = core->options.on_version,
+                                     .on_answering = core->options.on_answering,
+                                     .user = core->options.user });
+    core->poller = poller_start(&(struct poller_options){ .api = core->options.api,
+                                                          .inbox = core->options.inbox,
+                                                          .interval_ms = core->options.samples_ms,
+                                                          .on_samples = core->options.on_samples,
+                                                          .user = core->options.user });
+    poller_want(core->poller, wanted_kinds(&core->engine));
 }
 
 static void stop_reflectors(struct core *core)
 {
+    poller_stop(core->poller);
+    core->poller = NULL;
     reflectors_stop(core->reflectors);
     core->reflectors = NULL;
 }
@@ -418,11 +508,13 @@ static void look_at_recording(struct core *core)
 void core_run(struct core *core)
 {
     int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
-    bool more = false;
+    bool more = false, burst = false;
     start_reflectors(core);
     while (!drained(core, core_now(core))) {
         int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
-        read_messages(core, inbox_take(core->options.inbox, MAX(until_ns, 0)));
+        if (burst)
+            until_ns = MIN(until_ns, monotonic_ns() + BURST_PAUSE_NS);
+        give_back(&burst, read_messages(core, inbox_take(core->options.inbox, MAX(until_ns, 0))));
         look_at_sync(core);
         tick(core);
         more = decide_some(core);
@@ -433,6 +525,11 @@ void core_run(struct core *core)
         look_at_recording(core);
     }
     stop_reflectors(core);
+}
+
+size_t core_unsettled(const struct core *core)
+{
+    return writes_unsettled(&core->engine.writes);
 }
 
 /* ---- from other threads ---- */
@@ -501,6 +598,7 @@ static void reconfigure(void *context)
         journal_config(core->options.journal, setup.config, now_ns);
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
+        poller_want(core->poller, wanted_kinds(&core->engine));
         if (newcomers) /* pods of other schedulers were not kept */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {

@@ -15,6 +15,7 @@
 #include "live/journal.h"
 #include "live/writer.h"
 #include "sync/mirror.h"
+#include "sync/poller.h"
 #include "sync/reflector.h"
 
 struct core;
@@ -22,6 +23,7 @@ struct core;
 struct core_options {
     const struct scheduler_config *config;
     const struct registry *registry;
+    const struct features *features; /* NULL: the defaults of the default release */
     struct api *api;
     struct inbox *inbox;
     const struct writer *writer;
@@ -32,13 +34,26 @@ struct core_options {
     int64_t unschedulable_max_ns; /* as in struct engine_options */
     struct journal *journal;      /* NULL: nothing is recorded */
     bool elected;                 /* there is an election: core_lead() says when to begin */
+    bool plain_lists;             /* as in struct reflector_options */
+    int64_t samples_ms;           /* between two lists of samples, where a plugin wants them [30000] */
     int64_t drain_ms;             /* for what is on its way when it is to stop [5000] */
+    /* The same for requests without an answer, of extenders too: they may still change the cluster. 0: as drain_ms */
+    int64_t settle_ms;
     /* For metrics and logs of others; on the core thread. May be NULL. */
     void (*on_decision)(void *user, const struct decision *decision, int64_t took_ns);
     void (*on_notice)(void *user, const struct notice *notice);
     /* After each handful of decisions; returns when it wants to be called although nothing happens, INT64_MAX: never.
      * */
     int64_t (*on_round)(void *user, const struct engine *engine, int64_t now_ns);
+    /* An object that cannot be read was seen for the first time; on the I/O thread. May be NULL. */
+    void (*on_unreadable)(void *user, const char *resource);
+    /* As in struct reflector_options; on the I/O thread. May be NULL. */
+    void (*on_version)(void *user, enum api_kind kind, struct str version);
+    void (*on_answering)(void *user); /* likewise */
+    /* As in struct poller_options; on the I/O thread. May be NULL. */
+    void (*on_samples)(void *user, enum api_kind kind, bool ok, int64_t oldest_ns);
+    /* A change of an object was taken over, which took that long. May be NULL. */
+    void (*on_applied)(void *user, enum api_kind kind, int64_t ns);
     /* Nothing of a configuration is used any more: its owner. May be NULL. */
     void (*on_retired)(void *user, void *owner);
     /* The engine is about to be filled anew: what was noted of its rows and profiles is void. May be NULL. */
@@ -52,6 +67,9 @@ void core_free(struct core *core);
 
 /* The thread of the core, until core_stop(). */
 void core_run(struct core *core);
+
+/* After core_run(): how many requests, of extenders too, have no answer and may still change the cluster. */
+size_t core_unsettled(const struct core *core);
 
 /* From any thread, and from signal handlers' threads. */
 void core_stop(struct core *core);
@@ -69,6 +87,9 @@ void core_reconfigure(struct core *core, const struct engine_setup *setup,
 bool core_ready(const struct core *core);
 /* For calls on the core thread. */
 struct engine *core_engine(struct core *core);
+/* The present time of the engine's inputs: at the start the time of day, then moved by CLOCK_MONOTONIC alone. From any
+ * thread. */
+int64_t core_now(const struct core *core);
 /* Whose a generation of the core's engine is: the owner that the core was given with it. */
 const void *core_owner(const void *generation_owner);
 

@@ -380,7 +380,7 @@ void journal_head(struct journal *journal, const struct engine_options *options)
     journal->open = journal->begins = true;
     journal->share_bytes = journal->base_bytes = 0;
     journal->recordings++;
-    features_default(&by_default);
+    features_default(&by_default, NULL, 0);
     struct strbuf *out = journal_write(journal);
     if (out)
         journal_put_head(out, options, journal->options.features ? journal->options.features : &by_default);
@@ -423,6 +423,13 @@ void journal_plugin_message(struct journal *journal, const struct plugin_message
     struct strbuf *out = journal_write(journal);
     if (out)
         journal_put_plugin_message(out, message, now_ns);
+}
+
+void journal_clock(struct journal *journal, int64_t ahead_ns, int64_t now_ns)
+{
+    struct strbuf *out = journal_write(journal);
+    if (out)
+        journal_put_clock(out, ahead_ns, now_ns);
 }
 
 void journal_tick(struct journal *journal, int64_t now_ns)

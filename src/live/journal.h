@@ -55,8 +55,12 @@ enum {
     HEAD_PERCENTAGE, /* that overrides the configuration's, + 1 */
     HEAD_BINDINGS_MAX,
     HEAD_LAST_TICKET,
+    HEAD_RELEASE,    /* the minor version of the release that it stood in for; not there: 36 */
+    HEAD_COMPATIBLE, /* that of the oldest component */
 
     CONFIG_TEXT = 2, /* as HEAD_CONFIG */
+
+    CLOCK_AHEAD_NS = 2, /* as a 64-bit number of two's complement */
 
     MESSAGE_API_KIND = 2, /* "Pod" */
     MESSAGE_OBJECT,       /* protobuf with its envelope */
@@ -146,6 +150,8 @@ void journal_message(struct journal *journal, const struct inbox_message *messag
 void journal_config(struct journal *journal, const struct scheduler_config *config, int64_t now_ns);
 /* An engine_host.on_plugin_message. */
 void journal_plugin_message(struct journal *journal, const struct plugin_message *message, int64_t now_ns);
+/* Before engine_set_wall_clock(). */
+void journal_clock(struct journal *journal, int64_t ahead_ns, int64_t now_ns);
 /* After engine_tick(). */
 void journal_tick(struct journal *journal, int64_t now_ns);
 /* After the step; NULL: nothing was decided. */
@@ -179,6 +185,7 @@ void journal_put_config(struct strbuf *out, const struct scheduler_config *confi
 void journal_put_plugin_message(struct strbuf *out, const struct plugin_message *message, int64_t now_ns);
 void journal_put_message(struct strbuf *out, const struct inbox_message *message, int64_t now_ns);
 /* An entry that has nothing but its time. */
+void journal_put_clock(struct strbuf *out, int64_t ahead_ns, int64_t now_ns);
 void journal_put_moment(struct strbuf *out, enum journal_entry_kind kind, int64_t now_ns);
 /* Of a block with this number. */
 uint64_t journal_checksum(struct str payload, uint64_t number);

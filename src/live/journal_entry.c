@@ -35,6 +35,13 @@ void journal_put_moment(struct strbuf *out, enum journal_entry_kind kind, int64_
     protobuf_end(out, begin(out, kind, now_ns));
 }
 
+void journal_put_clock(struct strbuf *out, int64_t ahead_ns, int64_t now_ns)
+{
+    size_t begun = begin(out, JOURNAL_CLOCK, now_ns);
+    put_number(out, CLOCK_AHEAD_NS, (uint64_t)ahead_ns);
+    protobuf_end(out, begun);
+}
+
 /* ---- the beginning ---- */
 
 /* Keys and passwords of extenders are not recorded. */
@@ -80,6 +87,8 @@ void journal_put_head(struct strbuf *out, const struct engine_options *options,
         put_number(out, HEAD_PERCENTAGE, (uint64_t)(int64_t)options->percentage.value + 1);
     put_number(out, HEAD_BINDINGS_MAX, options->host.bindings_max);
     put_number(out, HEAD_LAST_TICKET, options->last_ticket);
+    protobuf_put_number(out, HEAD_RELEASE, (uint64_t)features->release->minor);
+    protobuf_put_number(out, HEAD_COMPATIBLE, (uint64_t)features->compatible);
     protobuf_end(out, begun);
 }
 
@@ -191,6 +200,7 @@ void journal_put_message(struct strbuf *out, const struct inbox_message *message
         put_object_message(out, JOURNAL_##name, message, now_ns); \
         return;
         WATCH_INPUTS(X)
+        WATCH_INPUTS_LATER(X)
 #undef X
     case MESSAGE_ANSWER:
         put_answer(out, message, now_ns);

@@ -5,7 +5,7 @@
  *                          ▼                         ▼
  *                    GET ◀────────────────────────────
  *                     ├─ 404 ──────────────────────▶ POST
- *                     ├─ another's, seen to change within its duration ──▶ not ours
+ *                     ├─ another's, seen to change within its duration, and not known to have ended ──▶ not ours
  *                     ├─ held by none, or ended, and we lead ──▶ not ours any more
  *                     └─ ours, held by none, or ended ──▶ PUT
  *
@@ -22,69 +22,15 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/thread.h"
 #include "client/rest.h"
-#include "live/lease_guard.h"
-#include "live/lease_record.h"
+#include "live/lease_impl.h"
 
 #define JITTER_FACTOR 1.2
 
-enum { RELEASE_ATTEMPTS = 3, NS_PER_US = 1000, BODY_BYTES_MAX = 2 << 20 };
-enum lease_state { LEASE_NEW, LEASE_ACQUIRING, LEASE_LEADING, LEASE_OVER };
-
-/* What follows a response, or what stands for one. */
-typedef void response_fn(struct leader_lease *lease, const struct http_response *response);
-/* What follows a request, by its result. */
-typedef void next_fn(struct leader_lease *lease, int result, struct error *err);
-
-/* A request under way. One whose time is over, or that is abandoned, is forgotten: its response, which comes later,
- * only frees it. */
-struct lease_request {
-    struct leader_lease *lease; /* NULL: its response is not needed any more */
-    uint64_t id;
-    int64_t timeout_ms;
-    response_fn *done;
-};
-
-struct leader_lease {
-    struct lease_options options; /* its texts in the arena */
-    struct arena arena;
-    struct lease_host host;
-    struct str collection_path, path, lock_name; /* lock_name: "namespace/name" */
-    int64_t request_timeout_ms;
-    int32_t duration_s;    /* that the Lease tells others, in seconds */
-    int64_t valid_span_ms; /* after a renewal was sent, see lease_valid() */
-    int64_t guard_span_ms; /* likewise, until the guard looks: see lease_guard_writer() */
-
-    enum lease_state state;
-    /* The attempt that is under way. */
-    next_fn *then;              /* after the request */
-    int64_t start_ns, until_ns; /* of the attempt: when it began, how long its requests may take */
-    int64_t sent_ns;            /* when the last write was sent */
-    struct str holder;          /* that it writes */
-    bool creates;               /* there was no Lease */
-    int releases;               /* attempts to free the Lease that are left */
-
-    struct lease_record record;     /* as it was read or written last */
-    struct strbuf reported;         /* the leader that on_new_leader was told */
-    bool wrote;                     /* was a write of ours sent, whatever came of it? */
-    int64_t round_until_ns;         /* a renewal is being tried until then; 0: none */
-    _Atomic int64_t observed_ns;    /* when its spec was seen to change last */
-    _Atomic int64_t valid_until_ns; /* see lease_valid() */
-    atomic_bool leading, released;  /* released: whatever comes, it is not valid */
-    struct lease_guard guard;
-    atomic_bool guarded;
-
-    struct loop *loop; /* NULL: not started */
-    struct loop_timer timer;
-    int64_t due_ns;                  /* the next attempt, by the clock of the host */
-    struct lease_request *under_way; /* NULL: no request */
-    struct loop_timer timeout;       /* of that request */
-    struct completion *released_at;  /* that lease_release() waits for; NULL: it does not */
-};
+enum { RELEASE_ATTEMPTS = 3, OVERDUE_LOOKS = 4 };
 
 static int64_t now_ns(const struct leader_lease *lease)
 {
@@ -96,10 +42,18 @@ static bool holds(const struct leader_lease *lease)
     return str_eq(strbuf_slice(&lease->record.holder), lease->options.identity);
 }
 
-/* Is the holder entitled to it, by what we saw and our clock? */
+/* Until when the holder is entitled to it, by what we saw and our clock. What one that has ended sent may be on its
+ * way for as long as what a leader sends at the end of its lease. */
+static int64_t entitled_until_ns(const struct leader_lease *lease)
+{
+    int64_t seen_ns = lease->observed_ns, ends_ns = seen_ns + lease->record.duration_s * NS_PER_S;
+    int64_t on_its_way_ns = lease->duration_s * NS_PER_S - lease->valid_span_ms * NS_PER_MS;
+    return lease->ended_ns ? MIN(ends_ns, MAX(seen_ns, lease->ended_ns) + on_its_way_ns) : ends_ns;
+}
+
 static bool fresh(const struct leader_lease *lease, int64_t at_ns)
 {
-    return lease->record.text.len && lease->observed_ns + lease->record.duration_s * NS_PER_S > at_ns;
+    return lease->record.text.len && entitled_until_ns(lease) > at_ns;
 }
 
 bool lease_valid(const struct leader_lease *lease)
@@ -126,6 +80,14 @@ int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct e
 
 /* ---- requests ---- */
 
+/* Requests that were sent before are looked at soon: on_expiry(). */
+static void end_validity(struct leader_lease *lease)
+{
+    atomic_store(&lease->valid_until_ns, 0);
+    if (lease->loop && lease->state == LEASE_LEADING)
+        loop_timer_set(lease->loop, &lease->expiry, monotonic_ns());
+}
+
 /* A Lease that the server sent. */
 static int take(struct leader_lease *lease, const struct http_response *response, bool ours,
                 struct error *err)
@@ -136,7 +98,7 @@ static int take(struct leader_lease *lease, const struct http_response *response
     if (r == 0 && (ours || !str_eq(strbuf_slice(&before), strbuf_slice(&lease->record.spec))))
         atomic_store(&lease->observed_ns, now_ns(lease));
     if (r == 0 && !holds(lease))
-        atomic_store(&lease->valid_until_ns, 0); /* the server knows better */
+        end_validity(lease); /* the server knows better */
     return r;
 }
 
@@ -170,23 +132,13 @@ static void on_written(struct leader_lease *lease, const struct http_response *r
     lease->then(lease, r, &err);
 }
 
-/* In place of a response that did not come. */
-static void respond_without(struct leader_lease *lease, response_fn *done, enum http_outcome outcome,
-                            const char *sentence)
-{
-    struct strbuf body = { 0 };
-    struct http_response response = { .outcome = outcome, .body = &body };
-    error_set(&response.error, 0, "%s", sentence);
-    done(lease, &response);
-}
-
 /* Sends a request that may take until lease->until_ns. */
 static void send_request(struct leader_lease *lease, const char *method, struct str path, struct str body,
                          response_fn *done)
 {
     int64_t left_ms = (lease->until_ns - now_ns(lease)) / NS_PER_MS;
     if (left_ms <= 0) {
-        respond_without(lease, done, HTTP_UNSENT, "no time is left");
+        lease_respond_without(lease, done, HTTP_UNSENT, "no time is left");
         return;
     }
     lease->wrote |= body.len > 0;
@@ -228,90 +180,25 @@ static void hold(struct leader_lease *lease, next_fn *then)
     write_lease(lease, &change, then);
 }
 
+/* Timers run by another clock than the lease: they look again. */
+static void on_expiry(struct loop_timer *timer)
+{
+    struct leader_lease *lease = container_of(timer, struct leader_lease, expiry);
+    int64_t left_ns = atomic_load(&lease->valid_until_ns) - now_ns(lease);
+    if (left_ns > 0)
+        loop_timer_set(lease->loop, timer, monotonic_ns() + left_ns);
+    else if (lease->options.on_expired)
+        lease->options.on_expired(lease->options.user);
+}
+
 /* The Lease is ours: others may take it when it ends, counted from before it was sent. */
 static void set_valid(struct leader_lease *lease)
 {
+    if (lease->loop)
+        loop_timer_set(lease->loop, &lease->expiry, monotonic_ns());
     atomic_store(&lease->valid_until_ns, lease->sent_ns + lease->valid_span_ms * NS_PER_MS);
     lease_guard_move(&lease->guard, lease->sent_ns + lease->guard_span_ms * NS_PER_MS,
                      lease->sent_ns + lease->duration_s * NS_PER_S);
-}
-
-/* ---- requests to the API server ---- */
-
-/* Runs while the machine sleeps, too: others' clocks do. */
-static int64_t api_now_ns(void *user _unused_)
-{
-    return clock_now_ns(CLOCK_BOOTTIME);
-}
-
-static int64_t api_wall_us(void *user _unused_)
-{
-    return clock_now_ns(CLOCK_REALTIME) / NS_PER_US;
-}
-
-static double api_random(void *user _unused_)
-{
-    return (double)arc4random() / ((double)UINT32_MAX + 1);
-}
-
-static void abandon(struct leader_lease *lease)
-{
-    if (!lease->under_way)
-        return;
-    lease->under_way->lease = NULL;
-    api_cancel(lease->options.api, lease->under_way->id);
-    lease->under_way = NULL;
-    loop_timer_stop(lease->loop, &lease->timeout);
-}
-
-static void on_timeout(struct loop_timer *timer)
-{
-    struct leader_lease *lease = container_of(timer, struct leader_lease, timeout);
-    const struct lease_request late = *lease->under_way;
-    char sentence[64];
-    snprintf(sentence, sizeof(sentence), "no answer within %lld ms", (long long)late.timeout_ms);
-    abandon(lease);
-    respond_without(lease, late.done, HTTP_LOST, sentence);
-}
-
-static void on_done(void *user, struct http_response *response)
-{
-    struct lease_request *sent = user;
-    struct leader_lease *lease = sent->lease;
-    if (lease) {
-        lease->under_way = NULL;
-        loop_timer_stop(lease->loop, &lease->timeout);
-        sent->done(lease, response);
-    }
-    free(sent);
-}
-
-static void api_send_request(void *user _unused_, const char *method, struct str path, struct str body,
-                             int64_t timeout_ms, response_fn *done, struct leader_lease *lease)
-{
-    static const struct http_callbacks callbacks = { .on_done = on_done };
-    struct lease_request *sent = xmalloc(sizeof(*sent));
-    const struct api_request request = {
-        .method = method,
-        .path = path,
-        .content_type = body.len ? API_JSON : NULL,
-        .body = body,
-        .urgent = true,
-        .unlimited = true,
-        .timeout_ms = timeout_ms,
-        .body_bytes_max = BODY_BYTES_MAX,
-        .callbacks = &callbacks,
-        .user = sent,
-    };
-    struct error err;
-    *sent = (struct lease_request){ lease, 0, timeout_ms, done };
-    if (api_send(lease->options.api, &request, &sent->id, &err) < 0) {
-        free(sent);
-        respond_without(lease, done, HTTP_UNSENT, err.text);
-        return;
-    }
-    lease->under_way = sent;
-    loop_timer_set(lease->loop, &lease->timeout, monotonic_ns() + timeout_ms * NS_PER_MS);
 }
 
 /* ---- an attempt ---- */
@@ -323,30 +210,95 @@ static void on_slow_held(struct leader_lease *lease, int r, struct error *err)
     if (r == 0)
         set_valid(lease);
     else
-        log_error(err, lease->creates ? "Error initially creating lease lock" : "Failed to update lease",
+        log_error(err,
+                  lease->creates               ? "Error initially creating lease lock"
+                  : lease->options.coordinated ? "Failed to update lock"
+                                               : "Failed to update lease",
                   log_str("lock", lease->lock_name));
     attempted(lease, r == 0);
+}
+
+/* The Lease was read, so the server answers: what the holder sent before it ended will soon have arrived. */
+static void look_at_holder(struct leader_lease *lease)
+{
+    struct str holder = strbuf_slice(&lease->record.holder);
+    bool is_others = holder.len && !holds(lease);
+    if (!is_others || !str_eq(holder, strbuf_slice(&lease->reported)))
+        lease->ended_ns = 0; /* nothing is known of the holder, or it is a new one */
+    if (is_others && !lease->ended_ns && lease->host.look &&
+        lease->host.look(lease->host.user, holder, lease) == PRESENCE_ENDED) {
+        log_info(2, "The process that holds the lease has ended", log_str("lock", lease->lock_name),
+                 log_str("holder", holder));
+        lease->ended_ns = now_ns(lease);
+    }
+}
+
+/* May the Lease, which was read, be written? */
+static bool may_take(struct leader_lease *lease)
+{
+    if (lease->record.holder.len && !holds(lease) && fresh(lease, lease->start_ns)) {
+        log_info(4, "Lease is held by and has not yet expired", log_str("lock", lease->lock_name),
+                 log_str("holder", strbuf_slice(&lease->record.holder)));
+        return false;
+    }
+    if (lease->state == LEASE_LEADING && !holds(lease)) {
+        log_info(0, "Lease was held by another in between", log_str("lock", lease->lock_name));
+        return false;
+    }
+    return true;
+}
+
+/* The same where the API server assigns it. A candidate that did not take what it was given in time leaves it to be
+ * assigned again; the leader's Lease is its own until it says otherwise. */
+static bool may_take_assigned(struct leader_lease *lease)
+{
+    const struct log_value lock = log_str("lock", lease->lock_name);
+    if (lease->state == LEASE_ACQUIRING && !fresh(lease, lease->start_ns)) {
+        log_info(0, "Lease has expired", lock);
+    } else if (!holds(lease)) {
+        log_info(6, "Lease is held and has not yet expired", lock,
+                 log_str("holder", strbuf_slice(&lease->record.holder)));
+    } else if (lease->record.preferred.len) {
+        log_info(4, "Lease is marked as 'end of term'", lock);
+        lease->term_ended = lease->state == LEASE_LEADING;
+    } else {
+        if (lease->options.on_slow_path)
+            lease->options.on_slow_path(lease->options.user);
+        return true;
+    }
+    return false;
+}
+
+/* There is no Lease: a new one is written, unless that is left to the API server. */
+static bool may_create(struct leader_lease *lease)
+{
+    struct strbuf uid = lease->record.uid; /* that events are about */
+    lease->record.uid = (struct strbuf){ 0 };
+    lease_record_release(&lease->record);
+    lease->record = (struct lease_record){ .uid = uid };
+    end_validity(lease);
+    if (!lease->options.coordinated)
+        return true;
+    log_info(0, "Lease lock not found", log_str("lock", lease->lock_name));
+    lease->followed |= lease->state == LEASE_LEADING;
+    return false;
 }
 
 static void on_slow_read(struct leader_lease *lease, int r, struct error *err)
 {
     bool goes_on = false;
     lease->creates = r == -ENOENT;
-    if (r < 0 && r != -ENOENT) {
+    if (r == -ENOENT) {
+        goes_on = may_create(lease);
+    } else if (r < 0) {
         log_error(err, "Error retrieving lease lock", log_str("lock", lease->lock_name));
-    } else if (r == -ENOENT) {
-        lease_record_release(&lease->record);
-        lease->record = (struct lease_record){ 0 };
-        atomic_store(&lease->valid_until_ns, 0);
-        goes_on = true;
-    } else if (lease->record.holder.len && !holds(lease) && fresh(lease, lease->start_ns)) {
-        log_info(4, "Lease is held by and has not yet expired", log_str("lock", lease->lock_name),
-                 log_str("holder", strbuf_slice(&lease->record.holder)));
-    } else if (lease->state == LEASE_LEADING && !holds(lease)) {
-        log_info(0, "Lease was held by another in between", log_str("lock", lease->lock_name));
+    } else if (lease->options.coordinated) {
+        goes_on = may_take_assigned(lease);
     } else {
-        goes_on = true;
+        look_at_holder(lease);
+        goes_on = may_take(lease);
     }
+    lease->followed |= r == 0 && lease->state == LEASE_LEADING && !holds(lease);
     if (goes_on)
         hold(lease, on_slow_held);
     else
@@ -355,7 +307,7 @@ static void on_slow_read(struct leader_lease *lease, int r, struct error *err)
 
 static void read_and_hold(struct leader_lease *lease)
 {
-    if (lease->state == LEASE_LEADING && lease->options.on_slow_path)
+    if (lease->state == LEASE_LEADING && !lease->options.coordinated && lease->options.on_slow_path)
         lease->options.on_slow_path(lease->options.user);
     read_lease(lease, on_slow_read);
 }
@@ -376,7 +328,8 @@ static void attempt(struct leader_lease *lease, int64_t until_ns)
 {
     lease->start_ns = now_ns(lease);
     lease->until_ns = until_ns;
-    if (lease->record.text.len && holds(lease) && fresh(lease, lease->start_ns))
+    if (!lease->options.coordinated && !lease->overdue && lease->record.text.len && holds(lease) &&
+        fresh(lease, lease->start_ns))
         hold(lease, on_fast_held);
     else
         read_and_hold(lease);
@@ -424,7 +377,10 @@ static int64_t acquired(struct leader_lease *lease, bool succeeded)
     if (!succeeded) {
         log_info(4, "Failed to acquire lease", log_str("lock", lease->lock_name));
         double stretch = 1 + JITTER_FACTOR * lease->host.random(lease->host.user);
-        return now_ns(lease) + (int64_t)((double)lease->options.retry_period_ms * stretch) * NS_PER_MS;
+        int64_t now = now_ns(lease), ends_ns = entitled_until_ns(lease);
+        int64_t due_ns = now + (int64_t)((double)lease->options.retry_period_ms * stretch) * NS_PER_MS;
+        bool is_held = !lease->options.coordinated && lease->record.holder.len && ends_ns > now;
+        return is_held ? MIN(due_ns, ends_ns) : due_ns; /* no later than it can be had */
     }
     lease->state = LEASE_LEADING;
     atomic_store(&lease->leading, true);
@@ -447,22 +403,50 @@ static void lose(struct leader_lease *lease)
         lease->options.on_lost(lease->options.user);
 }
 
+/* Nothing is decided from now on. What is on its way may be finished for as long as the Lease is valid. */
+static void end_term(struct leader_lease *lease)
+{
+    log_info(0, "The term has ended, the lease is given back", log_str("lock", lease->lock_name),
+             log_str("preferredHolder", strbuf_slice(&lease->record.preferred)));
+    event(lease, "stopped leading");
+    if (lease->options.on_term_end)
+        lease->options.on_term_end(lease->options.user);
+}
+
 /* A round begins every retry_period after the last one ended, and has renew_deadline to succeed; within it
- * there is an attempt every retry_period. */
+ * there is an attempt every retry_period. After a round in vain the Lease may still be this process's, if no server
+ * could be asked: then no other leads either, and this process goes on once it has read that this is so. It does not
+ * write the Lease before: where only answers are lost, others must see it end. */
 static int64_t renewed(struct leader_lease *lease, bool succeeded)
 {
     int64_t end_ns = now_ns(lease), retry_ns = lease->options.retry_period_ms * NS_PER_MS;
+    int64_t look_ns = retry_ns / OVERDUE_LOOKS; /* a read that nothing answers costs little */
     report_leader(lease);
+    if (lease->term_ended) {
+        end_term(lease);
+        return INT64_MAX;
+    }
     if (succeeded) {
         log_info(5, "Successfully renewed lease", log_str("lock", lease->lock_name));
         lease->round_until_ns = 0;
+        lease->overdue = false;
         return end_ns + retry_ns;
     }
-    if (end_ns < lease->round_until_ns)
-        return MIN(MAX(lease->start_ns + retry_ns, end_ns), lease->round_until_ns);
-    if (!atomic_load(&lease->released))
+    if (end_ns < lease->round_until_ns && !(lease->overdue && lease->followed))
+        return MIN(MAX(lease->start_ns + (lease->overdue ? look_ns : retry_ns), end_ns),
+                   lease->round_until_ns);
+    if (atomic_load(&lease->released))
+        return INT64_MAX;
+    if (lease->followed) {
         lose(lease);
-    return INT64_MAX;
+        return INT64_MAX;
+    }
+    if (!lease->overdue)
+        log_warning("The lease was not renewed in time, nothing is written until it is",
+                    log_str("lock", lease->lock_name));
+    lease->overdue = true;
+    lease->round_until_ns = 0;
+    return end_ns + look_ns;
 }
 
 static void attempted(struct leader_lease *lease, bool succeeded)
@@ -503,7 +487,9 @@ static void stop(void *context)
 {
     struct leader_lease *lease = context;
     loop_timer_stop(lease->loop, &lease->timer);
-    abandon(lease);
+    loop_timer_stop(lease->loop, &lease->expiry);
+    presence_forget(&lease->presence);
+    lease_api_abandon(lease);
 }
 
 static void gave_back(struct leader_lease *lease, int r, struct error *err)
@@ -579,6 +565,30 @@ void lease_release(struct leader_lease *lease)
     completion_release(&released);
 }
 
+static int64_t attempt_now(struct leader_lease *lease)
+{
+    lease->due_ns = now_ns(lease);
+    set_timer(lease);
+    return lease->due_ns;
+}
+
+/* The next attempt is due; one that is under way asks when it has read the Lease. */
+static void on_holder_ended(struct presence_watch *watch)
+{
+    struct leader_lease *lease = container_of(watch, struct leader_lease, presence);
+    if (!lease->under_way && lease->state == LEASE_ACQUIRING)
+        attempt_now(lease);
+}
+
+int64_t lease_retry(struct leader_lease *lease)
+{
+    bool failed =
+        lease->state == LEASE_LEADING && !lease->term_ended && (lease->round_until_ns || lease->overdue);
+    if (!lease->under_way && (failed || lease->state == LEASE_ACQUIRING))
+        return attempt_now(lease);
+    return lease->due_ns;
+}
+
 static void on_timer(struct loop_timer *timer)
 {
     struct leader_lease *lease = container_of(timer, struct leader_lease, timer);
@@ -648,11 +658,11 @@ int lease_new(const struct lease_options *options, struct leader_lease **ret, st
     lease->valid_span_ms = MIN(options->renew_deadline_ms, lease->duration_s * INT64_C(1000));
     /* Three quarters of the time between the two: the rest is for a busy machine. */
     lease->guard_span_ms = (lease->valid_span_ms + lease->duration_s * INT64_C(3000)) / 4;
-    lease->host = options->host
-                      ? *options->host
-                      : (struct lease_host){ api_now_ns, api_wall_us, api_random, api_send_request };
+    lease->host = options->host ? *options->host : lease_api_host;
     lease->timer.ring = on_timer;
-    lease->timeout.ring = on_timeout;
+    lease->timeout.ring = lease_api_timeout;
+    lease->expiry.ring = on_expiry;
+    lease->presence.on_end = on_holder_ended;
     *ret = lease;
     return 0;
 }
@@ -669,12 +679,4 @@ void lease_free(struct leader_lease *lease)
     strbuf_release(&lease->reported);
     arena_release(&lease->arena);
     free(lease);
-}
-
-void lease_identity(struct strbuf *out)
-{
-    char host[256] = "";
-    gethostname(host, sizeof(host) - 1);
-    strbuf_printf(out, "%s_", host);
-    rest_uuid(out);
 }

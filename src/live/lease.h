@@ -11,12 +11,23 @@
  * successful renewal was *sent*, by a clock that also runs while the process or the machine sleeps. Others
  * wait for lease_duration, rounded down to seconds, after they saw that renewal; what is between the two times is
  * what a write may need to arrive. A lease_duration that is cut below renew_deadline that way leaves nothing
- * between. */
+ * between.
+ *
+ * With coordination (CoordinatedLeaderElection) the API server assigns the Lease to one of the candidates
+ * (candidate.h), and no candidate takes it over: the one that it names as the holder renews it, and leads from the
+ * first renewal on. Where the Lease names a preferred holder, the term of the present one has ended: it does not renew,
+ * finishes what is on its way, and gives the Lease back. Every renewal carries the version that was read, so that it
+ * fails if the Lease was assigned to another meanwhile.
+ *
+ * Of a holder that ran on this machine a candidate knows when it has ended (presence.h), for example because it was
+ * killed, and is started again here. It waits only for what is between those two times, from the moment at which it
+ * knew that and could read the Lease. */
 #ifndef LIVE_LEASE_H
 #define LIVE_LEASE_H
 
 #include "client/api.h"
 #include "framework/effects.h"
+#include "live/presence.h"
 
 struct leader_lease;
 
@@ -30,6 +41,8 @@ struct lease_host {
     void (*send)(void *user, const char *method, struct str path, struct str body, int64_t timeout_ms,
                  void (*done)(struct leader_lease *lease, const struct http_response *response),
                  struct leader_lease *lease);
+    /* Does the holder's process still run? Asked whenever a Lease that another holds was read. NULL: never known. */
+    enum presence (*look)(void *user, struct str holder, struct leader_lease *lease);
     void *user;
 };
 
@@ -38,10 +51,17 @@ struct lease_options {
     struct api *api; /* lives longer than the lease */
     struct str namespace, name, identity;
     int64_t lease_duration_ms, renew_deadline_ms, retry_period_ms;
+    bool coordinated; /* the API server says who leads */
     void (*on_started)(void *user);
-    /* It leads no longer, and lease_valid() is false; not after lease_release(). It does not try again by
-     * itself. */
+    /* Another was seen to lead, or the holder was removed: it leads no longer, and lease_valid() is false; not after
+     * lease_release(). It does not try again by itself. */
     void (*on_lost)(void *user);
+    /* lease_valid() has become false, because no renewal succeeded in time. Until others may lead there is as much time
+     * as lease_duration is longer than renew_deadline: what was sent and has no answer should not arrive after that. */
+    void (*on_expired)(void *user);
+    /* The term has ended, though the Lease is still this process's: it shall stop, and lease_release(). It is not
+     * renewed any more. */
+    void (*on_term_end)(void *user);
     void (*on_new_leader)(void *user, struct str identity);
     /* The leader could not simply renew, and reads the Lease first. */
     void (*on_slow_path)(void *user);
@@ -78,8 +98,8 @@ int lease_check(const struct leader_lease *lease, int64_t tolerated_ms, struct e
 
 /* One attempt, for tests whose host answers at once. Returns when the next one is due, INT64_MAX: never. */
 int64_t lease_step(struct leader_lease *lease);
-
-/* "hostname_uuid": unique for this process. */
-void lease_identity(struct strbuf *out);
+/* The API server answers again after a time without: the attempt that would follow one in vain is due now, since until
+ * it succeeds nothing may be written. Returns when the next one is due; on the thread of the api's loop. */
+int64_t lease_retry(struct leader_lease *lease);
 
 #endif

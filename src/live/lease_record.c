@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <yyjson.h>
 
 #include "base/timestamp.h"
+#include "codec/doc.h"
 
 enum { US_PER_S = 1000000 };
 
@@ -15,6 +15,7 @@ void lease_record_release(struct lease_record *record)
     strbuf_release(&record->text);
     strbuf_release(&record->spec);
     strbuf_release(&record->holder);
+    strbuf_release(&record->preferred);
     strbuf_release(&record->uid);
     strbuf_release(&record->resource_version);
 }
@@ -23,14 +24,6 @@ static void set_text(struct strbuf *buf, struct str text)
 {
     strbuf_clear(buf);
     strbuf_str(buf, text);
-}
-
-static struct str text_member(yyjson_val *object, const char *key)
-{
-    yyjson_val *val = yyjson_obj_get(object, key);
-    if (!yyjson_is_str(val))
-        return (struct str){ 0 };
-    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
 }
 
 static int32_t int_member(yyjson_val *object, const char *key)
@@ -44,15 +37,16 @@ int lease_record_read(struct lease_record *record, struct str text, struct error
     yyjson_doc *doc = text.len ? yyjson_read(text.ptr, text.len, 0) : NULL;
     yyjson_val *root = yyjson_doc_get_root(doc);
     yyjson_val *meta = yyjson_obj_get(root, "metadata"), *spec = yyjson_obj_get(root, "spec");
-    if (!yyjson_is_obj(meta) || !text_member(meta, "resourceVersion").len ||
-        !str_is(text_member(root, "kind"), "Lease")) {
+    if (!yyjson_is_obj(meta) || !doc_member_text(meta, "resourceVersion").len ||
+        !str_is(doc_member_text(root, "kind"), "Lease")) {
         yyjson_doc_free(doc);
         return error_set(err, -EINVAL, "the answer is no Lease");
     }
     set_text(&record->text, text);
-    set_text(&record->holder, text_member(spec, "holderIdentity"));
-    set_text(&record->uid, text_member(meta, "uid"));
-    set_text(&record->resource_version, text_member(meta, "resourceVersion"));
+    set_text(&record->holder, doc_member_text(spec, "holderIdentity"));
+    set_text(&record->preferred, doc_member_text(spec, "preferredHolder"));
+    set_text(&record->uid, doc_member_text(meta, "uid"));
+    set_text(&record->resource_version, doc_member_text(meta, "resourceVersion"));
     record->duration_s = int_member(spec, "leaseDurationSeconds");
     record->transitions = int_member(spec, "leaseTransitions");
     size_t len = 0;

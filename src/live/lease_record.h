@@ -13,7 +13,8 @@ struct lease_record {
     struct strbuf text;                          /* the complete object; empty: none is known */
     struct strbuf spec;                          /* the part that a renewal changes */
     struct strbuf holder, uid, resource_version; /* empty: none */
-    int32_t duration_s, transitions;             /* 0 where it does not say */
+    struct strbuf preferred;         /* preferredHolder: the holder shall not renew it; empty: none */
+    int32_t duration_s, transitions; /* 0 where it does not say */
 };
 
 void lease_record_release(struct lease_record *record);

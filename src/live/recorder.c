@@ -37,12 +37,13 @@ struct recorder {
     uint64_t seeds[2];
     struct series **buckets; /* by key; as many as records at most */
     size_t bucket_mask;
-    struct list all;     /* struct series, by when they were seen last */
+    struct list all;     /* struct series, by the second in which they were seen last */
     struct list waiting; /* struct series, in the order in which they are sent */
     uint32_t in_flight;
     struct rate rate;
-    int64_t finish_at_ns, refresh_at_ns; /* steady */
+    int64_t begun_ns, finish_at_ns, refresh_at_ns; /* steady */
     int64_t last_name_ns;
+    struct strbuf scratch; /* for keys */
     struct recorder_stats stats;
 };
 
@@ -60,7 +61,6 @@ static struct series **find(struct recorder *recorder, struct series_key key)
 
 static void remember(struct recorder *recorder, struct series *series)
 {
-    series->recorder = recorder;
     list_append(&recorder->all, &series->link);
     *find(recorder, series->key) = series;
     recorder->stats.series++;
@@ -82,13 +82,6 @@ static void drop_texts(struct recorder *recorder, struct series *series)
     series_drop_texts(series);
 }
 
-static void set_texts(struct recorder *recorder, struct series *series, const struct api_event *event)
-{
-    recorder->stats.bytes -= series->texts_bytes;
-    series_set_texts(series, event);
-    recorder->stats.bytes += series->texts_bytes;
-}
-
 /* The one that was seen longest ago and is not about to be written. */
 static void forget_oldest(struct recorder *recorder)
 {
@@ -101,11 +94,16 @@ static void forget_oldest(struct recorder *recorder)
 }
 
 /* ---- those that wait ---- */
+/* Events of the scheduler itself, which are few, go first. */
 static void wait_in_line(struct recorder *recorder, struct series *series)
 {
+    struct list_link *place = series->legacy ? recorder->waiting.first : NULL;
+    while (place && list_item(place, struct series, waiting)->legacy)
+        place = place->next;
     series->state = SERIES_WAITING;
-    list_append(&recorder->waiting, &series->waiting);
+    list_insert_before(&recorder->waiting, place, &series->waiting);
     recorder->stats.waiting++;
+    recorder->stats.own += series->legacy;
 }
 
 static void want_written(struct recorder *recorder, struct series *series)
@@ -202,17 +200,14 @@ static int dispatch(struct recorder *recorder, struct series *series, int64_t de
     bool patch = series->exists && series_is_repeated(series);
     series->patched = patch;
     series_put_path(&path, series, core, patch);
-    series_put_body(&body, series, core, patch);
+    const char *content_type = series_put_body(&body, series, recorder->options.api, core, patch);
     int64_t wait_ns = rate_reserve(&recorder->rate, recorder->options.steady_ns(recorder->options.clock));
     if (wait_ns == RATE_FOREVER)
         return error_set(err, -EINVAL, "the rate lets nothing through");
     const struct api_request request = {
         .method = patch ? "PATCH" : "POST",
         .path = strbuf_slice(&path),
-        .content_type = patch  ? REST_STRATEGIC_MERGE_PATCH
-                        : core ? API_JSON
-                               : API_PROTOBUF,
-        .accept = REST_ACCEPT,
+        .content_type = content_type,
         .body = strbuf_slice(&body),
         .unlimited = true,
         .fenced = !series->legacy,
@@ -232,6 +227,7 @@ static int dispatch(struct recorder *recorder, struct series *series, int64_t de
 static void settle(struct recorder *recorder, struct series *series)
 {
     recorder->in_flight--;
+    recorder->stats.own -= series->legacy;
     series->state = SERIES_IDLE;
     series->tries = 0;
     bool again = series->again && series_is_writable(series);
@@ -325,6 +321,15 @@ static int ask_group(struct recorder *recorder, int64_t delay_ms)
     return r;
 }
 
+/* A scheduler that does not lead must not write about pods: such requests are held back, and must not keep its own from
+ * being sent. */
+static bool sends_next(const struct recorder *recorder)
+{
+    const struct series *next = list_first(&recorder->waiting, struct series, waiting);
+    return next && recorder->group >= GROUP_EVENTS &&
+           (next->legacy || recorder->in_flight < recorder->options.in_flight_max);
+}
+
 /* Sends what may be sent. Without the lock. */
 static void pump(struct recorder *recorder)
 {
@@ -335,12 +340,10 @@ static void pump(struct recorder *recorder)
         recorder->group = GROUP_REQUESTED;
         ask = true;
     }
-    while (go_on && recorder->group >= GROUP_EVENTS &&
-           recorder->in_flight < recorder->options.in_flight_max) {
+    while (go_on && sends_next(recorder)) {
         struct series *series = list_take(&recorder->waiting, struct series, waiting);
-        if (!series)
-            break;
         series->state = SERIES_SENT;
+        series->recorder = recorder;
         recorder->stats.waiting--;
         recorder->in_flight++;
         int r = dispatch(recorder, series, 0, &err);
@@ -353,10 +356,10 @@ static void pump(struct recorder *recorder)
 }
 
 /* ---- what comes in ---- */
-static void finish_series(struct recorder *recorder, int64_t wall_ns)
+static void finish_series(struct recorder *recorder, int64_t now_ns)
 {
     list_for_each(&recorder->all, struct series, series, link) {
-        if (series->last_ns >= wall_ns - FINISH_NS)
+        if (series->used_s * NS_PER_S >= now_ns - recorder->begun_ns - FINISH_NS)
             continue;
         if (series_is_repeated(series) && series_is_writable(series)) {
             series->ending = true;
@@ -379,53 +382,78 @@ static void refresh_series(struct recorder *recorder)
     }
 }
 
-static void do_what_is_due(struct recorder *recorder, int64_t wall_ns)
+static void do_what_is_due(struct recorder *recorder, int64_t now_ns)
 {
-    int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
     if (now_ns >= recorder->refresh_at_ns) {
         recorder->refresh_at_ns = now_ns + REFRESH_NS;
         refresh_series(recorder);
     }
     if (now_ns >= recorder->finish_at_ns) {
         recorder->finish_at_ns = now_ns + FINISH_NS;
-        finish_series(recorder, wall_ns);
+        finish_series(recorder, now_ns);
     }
 }
 
 int64_t recorder_tick(struct recorder *recorder)
 {
     pthread_mutex_lock(&recorder->lock);
-    do_what_is_due(recorder, recorder->options.wall_ns(recorder->options.clock));
+    int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
+    do_what_is_due(recorder, now_ns);
     int64_t at_ns = MIN(recorder->refresh_at_ns, recorder->finish_at_ns);
     /* There is no callback for those that the API client did not take. */
     if (!list_empty(&recorder->waiting) && !recorder->in_flight)
-        at_ns = MIN(at_ns, recorder->options.steady_ns(recorder->options.clock) +
-                               recorder->options.retry_ms * NS_PER_MS);
+        at_ns = MIN(at_ns, now_ns + recorder->options.retry_ms * NS_PER_MS);
     pthread_mutex_unlock(&recorder->lock);
     pump(recorder);
     return at_ns;
 }
 
-/* An event that comes in, and as it is created. */
+static uint32_t seconds_of(const struct recorder *recorder, int64_t steady_ns)
+{
+    return (uint32_t)((steady_ns - recorder->begun_ns) / NS_PER_S);
+}
+
+/* An event that comes in. */
 struct occurrence {
     const struct recorder_event *event;
-    struct api_event created;
-    int64_t wall_ns;
+    int64_t wall_ns, steady_ns;
 };
+
+/* As it is created. */
+static void set_texts(struct recorder *recorder, struct series *series, const struct recorder_event *event)
+{
+    _cleanup_(strbuf_release) struct strbuf instance = { 0 };
+    struct object_ref related = event->related;
+    strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
+    const struct api_event created = { .type = event->type,
+                                       .action = event->action,
+                                       .reason = event->reason,
+                                       .note = event->note,
+                                       .reporting_controller = event->controller,
+                                       .reporting_instance = strbuf_slice(&instance),
+                                       .regarding = event->regarding,
+                                       .related = related.name.len ? &related : NULL };
+    recorder->stats.bytes -= series->texts_bytes;
+    series_set_texts(series, &created);
+    recorder->stats.bytes += series->texts_bytes;
+}
 
 static void repeat(struct recorder *recorder, struct series *series, const struct occurrence *now)
 {
     bool write = !series_is_repeated(series) || series->renew;
     series_repeat(series, now->wall_ns);
     series->ending = false;
-    list_remove(&recorder->all, &series->link);
-    list_append(&recorder->all, &series->link);
+    if (series->used_s != seconds_of(recorder, now->steady_ns)) { /* its place is right to the second */
+        series->used_s = seconds_of(recorder, now->steady_ns);
+        list_remove(&recorder->all, &series->link);
+        list_append(&recorder->all, &series->link);
+    }
     recorder->stats.repeated++;
     if (!write)
         return;
     series->renew = false;
     if (!series->texts)
-        set_texts(recorder, series, &now->created);
+        set_texts(recorder, series, now->event);
     want_written(recorder, series);
 }
 
@@ -440,45 +468,36 @@ static void add(struct recorder *recorder, const struct occurrence *now, struct 
     /* Two events about one object may come within the same tick of the clock. */
     recorder->last_name_ns = MAX(now->wall_ns, recorder->last_name_ns + 1);
     struct series *series = series_new(now->event, key, now->wall_ns, recorder->last_name_ns);
+    series->used_s = seconds_of(recorder, now->steady_ns);
     remember(recorder, series);
-    set_texts(recorder, series, &now->created);
+    set_texts(recorder, series, now->event);
     wait_in_line(recorder, series);
 }
 
+/* Nearly all events are repetitions of a known one, where pods wait for long: they cost little. */
 void recorder_event(struct recorder *recorder, const struct recorder_event *event)
 {
-    _cleanup_(strbuf_release) struct strbuf instance = { 0 };
-    if (!str_eq(event->type, STR("Normal")) && !str_eq(event->type, STR("Warning"))) {
+    bool is_known = str_is(event->type, "Normal") || str_is(event->type, "Warning");
+    if (!is_known)
         log_error(NULL, "Unsupported event type", log_str("eventType", event->type));
-        pthread_mutex_lock(&recorder->lock);
-        recorder->stats.refused++;
-        pthread_mutex_unlock(&recorder->lock);
-        return;
-    }
-    strbuf_printf(&instance, STR_FMT "-%s", STR_ARG(event->controller), recorder->hostname);
-    struct object_ref related = event->related;
-    const struct occurrence now = {
-        .event = event,
-        .created = { .type = event->type,
-                     .action = event->action,
-                     .reason = event->reason,
-                     .note = event->note,
-                     .reporting_controller = event->controller,
-                     .reporting_instance = strbuf_slice(&instance),
-                     .regarding = event->regarding,
-                     .related = related.name.len ? &related : NULL },
-        .wall_ns = recorder->options.wall_ns(recorder->options.clock),
-    };
-    struct series_key key = series_key(&now.created, event->legacy, recorder->seeds);
     pthread_mutex_lock(&recorder->lock);
-    do_what_is_due(recorder, now.wall_ns);
-    struct series *series = *find(recorder, key);
-    if (series)
-        repeat(recorder, series, &now);
-    else
-        add(recorder, &now, key);
+    if (is_known) {
+        const struct occurrence now = { event, recorder->options.wall_ns(recorder->options.clock),
+                                        recorder->options.steady_ns(recorder->options.clock) };
+        struct series_key key = series_key(event, &recorder->scratch, recorder->seeds);
+        do_what_is_due(recorder, now.steady_ns);
+        struct series *series = *find(recorder, key);
+        if (series)
+            repeat(recorder, series, &now);
+        else
+            add(recorder, &now, key);
+    } else {
+        recorder->stats.refused++;
+    }
+    bool waits = !list_empty(&recorder->waiting);
     pthread_mutex_unlock(&recorder->lock);
-    pump(recorder);
+    if (waits)
+        pump(recorder);
 }
 
 static struct object_ref ref_to_pod(struct event_subject pod)
@@ -563,6 +582,7 @@ struct recorder *recorder_new(const struct recorder_options *options)
     rate_init(&recorder->rate, options->qps, options->burst);
     pthread_mutex_init(&recorder->lock, NULL);
     int64_t now_ns = recorder->options.steady_ns(recorder->options.clock);
+    recorder->begun_ns = now_ns;
     recorder->finish_at_ns = now_ns + FINISH_NS;
     recorder->refresh_at_ns = now_ns + REFRESH_NS;
     return recorder;
@@ -575,6 +595,7 @@ void recorder_free(struct recorder *recorder)
     list_for_each(&recorder->all, struct series, series, link)
         series_free(series);
     free(recorder->buckets);
+    strbuf_release(&recorder->scratch);
     rate_release(&recorder->rate);
     pthread_mutex_destroy(&recorder->lock);
     free(recorder);

@@ -45,7 +45,7 @@ struct recorder_event {
     struct str type, reason, action, note;
     struct str controller; /* the scheduler's name; the instance is that with the host name */
     /* As leader election writes it: a core event, which a scheduler that does not lead may send as well. Another
-     * note makes it another event. */
+     * note makes it another event. It goes before others. */
     bool legacy;
 };
 
@@ -69,6 +69,7 @@ struct recorder_stats {
     uint64_t
         forgotten; /* before their time, because there were too many: another of its kind is a new event */
     size_t waiting, series;
+    size_t own;       /* legacy events that wait or are under way */
     size_t in_flight; /* requests under way or waiting to be repeated */
     size_t bytes;     /* of all series, with the texts of those that wait */
 };

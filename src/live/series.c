@@ -22,16 +22,40 @@ static const struct record_type *part_type(struct str field)
     return record_member(event_type(), field).field->type;
 }
 
-struct series_key series_key(const struct api_event *event, bool legacy, const uint64_t seeds[2])
+/* ---- the key ----
+ * Each text is preceded by its length. A reference consists of texts alone, so none of its fields is left out. */
+static void key_add(struct strbuf *bytes, struct str text)
 {
-    _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
-    struct api_event keyed = *event;
-    if (!legacy)
-        keyed.note = STR("");
-    record_put_key(&bytes, event_type(), &keyed);
-    strbuf_putc(&bytes, legacy ? '1' : '0');
-    return (struct series_key){ { hash_bytes(bytes.text, bytes.len, seeds[0]),
-                                  hash_bytes(bytes.text, bytes.len, seeds[1]) } };
+    strbuf_add(bytes, (const char *)&text.len, sizeof(text.len));
+    strbuf_str(bytes, text);
+}
+
+static_assert(sizeof(struct object_ref) == 7 * sizeof(struct str), "all fields of a reference are texts");
+
+static void key_add_ref(struct strbuf *bytes, const struct object_ref *ref)
+{
+    const struct str fields[] = { ref->kind,        ref->namespace,        ref->name,      ref->uid,
+                                  ref->api_version, ref->resource_version, ref->field_path };
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        key_add(bytes, fields[i]);
+}
+
+struct series_key series_key(const struct recorder_event *event, struct strbuf *scratch,
+                             const uint64_t seeds[2])
+{
+    strbuf_clear(scratch);
+    key_add(scratch, event->type);
+    key_add(scratch, event->reason);
+    key_add(scratch, event->action);
+    key_add(scratch, event->controller);
+    key_add_ref(scratch, &event->regarding);
+    if (event->related.name.len)
+        key_add_ref(scratch, &event->related);
+    strbuf_putc(scratch, event->legacy ? '1' : '0');
+    if (event->legacy)
+        key_add(scratch, event->note);
+    return (struct series_key){ { hash_bytes(scratch->text, scratch->len, seeds[0]),
+                                  hash_bytes(scratch->text, scratch->len, seeds[1]) } };
 }
 
 /* ---- name and note ---- */
@@ -77,6 +101,11 @@ static void put_note(struct strbuf *out, struct str note)
 }
 
 /* ---- life ---- */
+static size_t sizeof_with_names(size_t names)
+{
+    return MAX(sizeof(struct series), offsetof(struct series, names) + names);
+}
+
 struct series *series_new(const struct recorder_event *event, struct series_key key, int64_t wall_ns,
                           int64_t name_ns)
 {
@@ -84,7 +113,7 @@ struct series *series_new(const struct recorder_event *event, struct series_key 
     struct str namespace = event->regarding.namespace.len ? event->regarding.namespace : STR("default");
     put_name(&name, event->regarding.name, name_ns);
     assert(name.len <= UINT8_MAX);
-    struct series *series = xmalloc(sizeof(*series) + namespace.len + name.len);
+    struct series *series = xmalloc(sizeof_with_names(namespace.len + name.len));
     *series = (struct series){
         .key = key,
         .first_ns = wall_ns,
@@ -144,7 +173,7 @@ struct str series_name(const struct series *series)
 
 size_t series_bytes(const struct series *series)
 {
-    return sizeof(*series) + series->namespace_len + series->name_len + series->texts_bytes;
+    return sizeof_with_names(series->namespace_len + series->name_len) + series->texts_bytes;
 }
 
 static struct opt_time time_of(int64_t wall_ns)
@@ -206,7 +235,7 @@ static void put_patch(struct strbuf *out, const struct series *series)
     json_end_object(&json);
 }
 
-static void put_event(struct strbuf *out, const struct series *series)
+static const char *put_event(struct strbuf *out, const struct series *series, const struct api *api)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
     struct api_event event = event_of(series, &arena);
@@ -217,7 +246,7 @@ static void put_event(struct strbuf *out, const struct series *series)
         .api_version = STR("events.k8s.io/v1"),
         .kind_name = STR("Event"),
     };
-    object_encode_protobuf(&object, out);
+    return rest_encode(api, &object, out);
 }
 
 static void put_core_times(struct json_writer *json, const struct series *series)
@@ -261,11 +290,15 @@ static void put_core_patch(struct strbuf *out, const struct series *series)
     json_end_object(&json);
 }
 
-void series_put_body(struct strbuf *out, const struct series *series, bool core, bool patch)
+const char *series_put_body(struct strbuf *out, const struct series *series, const struct api *api, bool core,
+                            bool patch)
 {
-    static void (*const writers[2][2])(struct strbuf *, const struct series *) = {
-        { put_event, put_patch },
-        { put_core_event, put_core_patch },
-    };
-    writers[core][patch](out, series);
+    if (patch) {
+        (core ? put_core_patch : put_patch)(out, series);
+        return REST_STRATEGIC_MERGE_PATCH;
+    }
+    if (!core)
+        return put_event(out, series, api);
+    put_core_event(out, series);
+    return API_JSON;
 }

@@ -22,10 +22,14 @@ struct series {
     char *texts;               /* the event as protobuf; NULL: it can be patched, not created */
 
     /* The recorder's. */
-    struct recorder *recorder;
-    struct list_link link;    /* of all */
-    struct list_link waiting; /* while it is WAITING */
+    struct list_link link; /* of all */
+    union {
+        struct list_link waiting;  /* while it is WAITING */
+        struct recorder *recorder; /* while it is SENT: the request's callback has only the series */
+    };
     struct series *next_in_bucket;
+    uint32_t
+        used_s; /* when it was seen last, by the recorder's steady clock, from the recorder's first second on */
     uint32_t texts_bytes;
 
     uint32_t namespace_len;
@@ -43,7 +47,8 @@ struct series {
 };
 
 /* Of all that two events of one kind have in common: of legacy ones the note as well. */
-struct series_key series_key(const struct api_event *event, bool legacy, const uint64_t seeds[2]);
+struct series_key series_key(const struct recorder_event *event, struct strbuf *scratch,
+                             const uint64_t seeds[2]);
 static inline bool series_key_eq(struct series_key a, struct series_key b)
 {
     return a.halves[0] == b.halves[0] && a.halves[1] == b.halves[1];
@@ -75,6 +80,8 @@ size_t series_bytes(const struct series *series);
 
 /* `core`: as an event of the core group. Not a patch: it has texts. */
 void series_put_path(struct strbuf *out, const struct series *series, bool core, bool patch);
-void series_put_body(struct strbuf *out, const struct series *series, bool core, bool patch);
+/* Returns the content type; events of the events group are encoded as this client sends objects. */
+const char *series_put_body(struct strbuf *out, const struct series *series, const struct api *api, bool core,
+                            bool patch);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "api/protobuf.h"
 #include "base/log.h"
 #include "base/timestamp.h"
 #include "client/rest.h"
@@ -22,7 +21,7 @@ struct call {
 };
 
 /* ---- bodies ---- */
-static void put_binding(struct strbuf *out, const struct effect *effect)
+static const char *put_binding(const struct api *api, const struct effect *effect, struct strbuf *out)
 {
     struct binding binding = {
         .meta = { .namespace = effect->namespace, .name = effect->name, .uid = effect->uid },
@@ -35,7 +34,7 @@ static void put_binding(struct strbuf *out, const struct effect *effect)
         .api_version = STR("v1"),
         .kind_name = STR("Binding"),
     };
-    object_encode_protobuf(&object, out);
+    return rest_encode(api, &object, out);
 }
 
 static void member(struct json_writer *json, const char *key, struct str value)
@@ -163,8 +162,10 @@ static const struct shape {
     void (*put_body)(struct strbuf *out, const struct effect *effect);
     bool is_write;
     enum api_kind returns; /* KIND_UNKNOWN: nothing of interest */
+    /* The body is an object, in the client's encoding: the content type comes from here. */
+    const char *(*put_object)(const struct api *api, const struct effect *effect, struct strbuf *out);
 } shapes[EFFECT_KIND_COUNT] = {
-    [EFFECT_BIND] = { "POST", API_PROTOBUF, CORE, "pods", "/binding", put_binding, true, KIND_UNKNOWN },
+    [EFFECT_BIND] = { "POST", NULL, CORE, "pods", "/binding", NULL, true, KIND_UNKNOWN, put_binding },
     [EFFECT_POD_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_pod_status,
                             true, KIND_POD },
     [EFFECT_DELETE_POD] = { "DELETE", API_JSON, CORE, "pods", "", put_delete_options, true, KIND_UNKNOWN },
@@ -183,6 +184,7 @@ static const struct shape {
                               KIND_UNKNOWN },
     [EFFECT_POD_CLAIM] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_given, true,
                            KIND_POD },
+    [EFFECT_POD_UNCLAIM] = { "PATCH", REST_MERGE_PATCH, CORE, "pods", "/status", put_given, true, KIND_POD },
 };
 
 /* ---- answers ---- */
@@ -279,13 +281,17 @@ static void post(struct call *call, struct inbox_message *message)
 static void log_refusal(const struct call *call, const struct answer *answer)
 {
     static const char *const lines[EFFECT_KIND_COUNT] = {
-        [EFFECT_POD_STATUS] = "Error updating pod", [EFFECT_DELETE_POD] = "Tried to preempted pod"
+        [EFFECT_POD_STATUS] = "Error updating pod",
+        [EFFECT_DELETE_POD] = "Tried to preempted pod",
+        [EFFECT_POD_UNCLAIM] = "Failed to clear NodeAllocatableResourceClaimStatuses on Unreserve",
     };
     struct error err;
     if (answer->kind != ANSWER_REFUSED || !lines[call->kind])
         return;
     error_set(&err, 0, STR_FMT, STR_ARG(answer->message));
-    if (call->kind == EFFECT_POD_STATUS)
+    if (call->kind == EFFECT_POD_STATUS && call->writer->dispatches)
+        log_error(&err, "Failed to patch pod status", log_ref("pod", call->namespace, call->name));
+    else if (call->kind == EFFECT_POD_STATUS)
         log_error(&err, lines[call->kind], log_str("logger", STR("UnhandledError")),
                   log_ref("pod", call->namespace, call->name));
     else
@@ -339,14 +345,16 @@ static void send_request(const struct writer *writer, const struct effect *effec
     rest_path(&path, shape->returns == KIND_PV ? (struct str){ 0 } : effect->namespace, shape->resource,
               effect->name);
     strbuf_puts(&path, shape->subresource);
-    if (shape->put_body)
+    const char *content_type = shape->content_type;
+    if (shape->put_object)
+        content_type = shape->put_object(writer->api, effect, &body);
+    else if (shape->put_body)
         shape->put_body(&body, effect);
     struct call *call = call_new(writer, effect);
     const struct api_request request = {
         .method = shape->method,
         .path = strbuf_slice(&path),
-        .content_type = shape->content_type,
-        .accept = REST_ACCEPT,
+        .content_type = content_type,
         .body = strbuf_slice(&body),
         .fenced = shape->is_write,
         .timeout_ms = writer->timeout_ms ? writer->timeout_ms : TIMEOUT_MS,

@@ -30,6 +30,7 @@ struct writer {
     struct inbox *inbox;
     struct recorder *recorder; /* NULL: events are dropped */
     int64_t timeout_ms;        /* until an answer counts as lost; 0: 10 s */
+    bool dispatches;           /* SchedulerAsyncAPICalls: the texts of logs */
 };
 
 /* Copies all it needs. With a ticket there will be exactly one message, never before this returns on

@@ -222,6 +222,7 @@ struct file_watch *file_watch_new(const struct file_watch_options *options, int6
     watch->bytes_max = options->bytes_max ? options->bytes_max : BYTES_MAX_DEFAULT;
     watch->settle_ms = options->settle_ms ? options->settle_ms : SETTLE_MS_DEFAULT;
     watch->poll_ms = options->poll_ms ? options->poll_ms : POLL_MS_DEFAULT;
+    watch->known.secret = watch->seen.secret = true; /* keys of extenders */
     strbuf_str(&watch->known, options->known);
     watch->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     follow(watch);

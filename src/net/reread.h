@@ -1,9 +1,9 @@
-/* reread.h: files whose owner replaces them while we run are read again, now and then, in the worker pool.
+/* reread.h: something that is read now and then, in the worker pool, because it may block.
  *
- *     timer ──▶ read(), worker pool: files may be on a slow mount ──▶ took(), the loop's thread ──▶ timer
+ *     timer ──▶ read(), worker pool ──▶ took(), the loop's thread ──▶ timer
  *
- * What is read, and whether it differs from what is in use, is the caller's business: a pair of a certificate and its
- * key, a token, a configuration. */
+ * For a configuration, which is read, checked and tried in one piece. Certificates and tokens are files of a set
+ * (net/file_set.h), which is never waited for. */
 #ifndef NET_REREAD_H
 #define NET_REREAD_H
 
@@ -14,6 +14,9 @@ struct reread {
     void (*read)(struct reread *reread);
     /* Then, on the loop's thread. Returns when to read again by monotonic_ns(); INT64_MAX: not before reread_by(). */
     int64_t (*took)(struct reread *reread);
+    /* On the loop's thread, every slow_ms while read() runs. NULL: nothing is called. */
+    void (*slow)(struct reread *reread);
+    int64_t slow_ms;
     /* The module's own. */
     struct loop *loop;
     struct loop_timer timer;

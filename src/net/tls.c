@@ -22,7 +22,7 @@ static void config_free(struct tls_config *config)
         return;
     strbuf_release(&config->ca);
     strbuf_release(&config->cert);
-    strbuf_wipe(&config->key);
+    strbuf_release(&config->key);
     strbuf_release(&config->server_name);
     free(config);
 }
@@ -46,6 +46,7 @@ struct part {
     struct str data;
     const char *file;
     struct strbuf *text;
+    bool has_text; /* `data` is what is in the file */
 };
 
 static bool is_given(const struct part *part)
@@ -56,14 +57,14 @@ static bool is_given(const struct part *part)
 /* For messages: the file that was read, or what the data is. */
 static const char *source(const struct part *part)
 {
-    return part->data.len || !part->file ? part->what : part->file;
+    return !part->file || (part->data.len && !part->has_text) ? part->what : part->file;
 }
 
 static int load(const struct part *part, struct error *err)
 {
     if (part->data.len > PEM_BYTES_MAX)
         return error_set(err, -EFBIG, "%s: more than %d bytes", part->what, PEM_BYTES_MAX);
-    if (!part->data.len && is_given(part))
+    if (!part->data.len && is_given(part) && !part->has_text)
         return file_read(part->file, PEM_BYTES_MAX, part->text, err);
     strbuf_str(part->text, part->data);
     return 0;
@@ -165,9 +166,11 @@ static int check_pair(const struct part *cert, const struct part *key, struct er
 
 static int fill(struct tls_config *config, const struct tls_options *o, struct error *err)
 {
-    const struct part ca = { "certificate authority data", o->ca_data, o->ca_file, &config->ca };
-    const struct part cert = { "client certificate data", o->cert_data, o->cert_file, &config->cert };
-    const struct part key = { "client key data", o->key_data, o->key_file, &config->key };
+    const struct part ca = { "certificate authority data", o->ca_data, o->ca_file, &config->ca,
+                             o->has_texts };
+    const struct part cert = { "client certificate data", o->cert_data, o->cert_file, &config->cert,
+                               o->has_texts };
+    const struct part key = { "client key data", o->key_data, o->key_file, &config->key, o->has_texts };
     config->insecure = o->insecure;
     if (o->server_name)
         strbuf_puts(&config->server_name, o->server_name);
@@ -191,6 +194,7 @@ int tls_config_new(const struct tls_options *options, struct tls_config **ret, s
 {
     struct tls_config *config = xcalloc(1, sizeof(*config));
     atomic_init(&config->references, 1);
+    config->key.secret = true;
     int r = fill(config, options, err);
     if (r < 0)
         config_free(config);

@@ -18,6 +18,8 @@ struct tls_options {
     struct str ca_data, cert_data, key_data;
     const char *server_name; /* expected in the certificate instead of the host of the URL; NULL: that host */
     bool insecure;           /* accept any server */
+    /* The texts are in memory already, also those of files, which are only named in messages. */
+    bool has_texts;
 };
 
 /* Texts are empty where nothing was given. */

@@ -13,11 +13,10 @@
 enum family {
 #define FAMILY(id, ...) FAMILY_##id,
 #include "observe/families.def"
-#undef FAMILY
     FAMILY_COUNT
 };
 
-/* The table, by enum family; complete after the first families_new(). */
+/* The table of all releases, by enum family. */
 const struct metric_info *families_table(void);
 
 /* A registry of all of them that shows what the flags ask for. NULL: the manifest of --allow-metric-labels-manifest

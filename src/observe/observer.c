@@ -34,6 +34,11 @@ static const struct {
 static const char *const incoming_queues[QUEUE_NAME_COUNT] = { "active", "backoff", "unschedulable" };
 static const char *const cache_types[] = { "nodes", "pods", "assumed_pods" };
 
+static const char *const claim_results[] = { "success", "failure" };
+
+/* Entities of the queue are pods as long as there are no groups of them. */
+#define ENTITY_POD STR("pod")
+
 /* Points at which evaluations by plugin are counted. */
 static const struct {
     enum extension_point point;
@@ -52,10 +57,16 @@ static const char *const point_names[PROBE_POINT_COUNT] = {
 };
 
 #define X(name, text) +1
-enum { STATUS_CODE_COUNT = STATUS_CODES(X), PLUGIN_SAMPLE_PERCENT = 10 };
+enum { STATUS_CODE_COUNT = STATUS_CODES(X), PLUGIN_SAMPLE_PERCENT = 10, PLAIN_SHARE = 500 };
+static const int64_t PLAIN_AFTER_NS = INT64_C(10000000000);
 #undef X
 
 static const char *const goroutine_results[] = { "success", "error" };
+static const char *const api_calls[] = {
+#define X(name, text) text,
+    PROBE_API_CALLS(X)
+#undef X
+};
 
 /* Of a plugin in a profile. Metrics are made when they are first needed. */
 struct plugin_metrics {
@@ -76,19 +87,23 @@ struct profile_metrics {
 struct observer {
     struct metrics *metrics;
     struct arena arena;
+    bool counts_leaving;            /* victims are counted even if all are leaving already */
+    bool counts_calls;              /* SchedulerAsyncAPICalls */
     struct str labels[LABEL_COUNT]; /* texts of enum event_label */
     struct probe probe;
-    struct rng rng; /* of the sample */
+    struct rng rng;       /* of the sample */
+    int64_t plain_due_ns; /* then a cycle of the sample may take the plain path */
     struct metric *algorithm, *victims, *preemptions, *after_flush, *pod_attempts;
     struct metric *sli[ATTEMPT_LABELS];
-    struct metric *pending[ARRAY_SIZE(pending_queues)];
+    struct metric *pending[ARRAY_SIZE(pending_queues)], *entities[ARRAY_SIZE(pending_queues)];
     struct metric *cache[ARRAY_SIZE(cache_types)];
     struct metric *binding, *popped;
-    struct metric *incoming[QUEUE_NAME_COUNT][LABEL_COUNT];
-    uint64_t counted[QUEUE_NAME_COUNT][LABEL_COUNT];
+    struct metric *incoming[QUEUE_NAME_COUNT][LABEL_COUNT], *incoming_entities[QUEUE_NAME_COUNT][LABEL_COUNT];
+    uint64_t counted[QUEUE_NAME_COUNT][LABEL_COUNT], counted_entities[QUEUE_NAME_COUNT][LABEL_COUNT];
     struct metric *in_flight[LABEL_COUNT];
     struct metric *events[LABEL_COUNT];
     struct metric *permit_waits[STATUS_CODE_COUNT];
+    struct metric *pending_calls[API_CALL_COUNT];
     struct metric *evictions[ARRAY_SIZE(goroutine_results)], *eviction_times[ARRAY_SIZE(goroutine_results)];
     VEC(struct metric *) rejected;   /* gauges of pods by rejecting plugin, of all profiles so far */
     const struct profile *published; /* the profiles of the last publication */
@@ -156,9 +171,18 @@ static int64_t now_ns(void *context _unused_)
     return monotonic_ns();
 }
 
-static bool on_sample(void *context)
+static enum probe_sample on_sample(void *context)
 {
-    return rng_below(&((struct observer *)context)->rng, 100) < PLUGIN_SAMPLE_PERCENT;
+    struct observer *observer = context;
+    if (rng_below(&observer->rng, 100) >= PLUGIN_SAMPLE_PERCENT)
+        return SAMPLE_NONE;
+    return monotonic_ns() < observer->plain_due_ns ? SAMPLE_TIMED : SAMPLE_PLAIN;
+}
+
+/* However long the plain path takes, all in all it takes one part in so many of the time. */
+static void on_plain(void *context, int64_t ns)
+{
+    ((struct observer *)context)->plain_due_ns = monotonic_ns() + ns * PLAIN_SHARE;
 }
 
 static void on_point(void *context, const struct profile *profile, enum probe_point point,
@@ -210,6 +234,14 @@ static void on_hint(void *context, const struct profile *profile, uint32_t plugi
     histogram_observe(*slot, seconds(ns));
 }
 
+static void on_pre_hint(void *context, const char *plugin, bool narrowed)
+{
+    const struct str labels[] = { str_from(plugin), narrowed ? STR("narrowed") : STR("all_pods") };
+    counter_add(
+        metric_get(((struct observer *)context)->metrics, FAMILY_PRE_QUEUEING_HINT_EVALUATIONS_TOTAL, labels),
+        1);
+}
+
 static void on_event(void *context, enum event_label label, int64_t ns)
 {
     struct observer *observer = context;
@@ -233,6 +265,53 @@ static void on_preemption(void *context, bool failed, int64_t ns)
         1);
     observe(observer, &observer->eviction_times[failed], FAMILY_PREEMPTION_GOROUTINES_DURATION_SECONDS,
             &result, ns);
+}
+
+/* One of the two families is that of the release. */
+static void on_claim(void *context, bool failed)
+{
+    struct observer *observer = context;
+    const struct str labels[] = { str_from(claim_results[failed]), STR("false"), STR(""), STR("Pod") };
+    counter_add(metric_get(observer->metrics, FAMILY_RESOURCECLAIM_CREATES_TOTAL, labels), 1);
+    counter_add(metric_get(observer->metrics, FAMILY_RESOURCECLAIM_CREATES_ANYWHERE_TOTAL, labels), 1);
+}
+
+static void on_device(void *context, const struct profile *profile, struct str driver, bool has_conditions,
+                      enum probe_wait_end end, int64_t ns)
+{
+    static const struct str ends[] = {
+#define X(name, text) [WAIT_END_##name] = STR(text),
+        PROBE_WAIT_ENDS(X)
+#undef X
+    };
+    struct metrics *metrics = ((struct observer *)context)->metrics;
+    const struct str labels[] = { profile->scheduler_name, driver, ends[end] };
+    histogram_observe(metric_get(metrics, FAMILY_DRA_BINDINGCONDITIONS_WAIT_DURATION_SECONDS, labels),
+                      seconds(ns));
+    if (has_conditions)
+        counter_add(metric_get(metrics, FAMILY_DRA_BINDINGCONDITIONS_ALLOCATIONS_TOTAL, labels), 1);
+}
+
+static void on_api_call(void *context, enum probe_api_call call, bool failed, int64_t ns)
+{
+    struct observer *observer = context;
+    if (!observer->counts_calls)
+        return;
+    const struct str labels[] = { str_from(api_calls[call]), str_from(goroutine_results[failed]) };
+    counter_add(metric_get(observer->metrics, FAMILY_ASYNC_API_CALL_EXECUTION_TOTAL, labels), 1);
+    histogram_observe(metric_get(observer->metrics, FAMILY_ASYNC_API_CALL_EXECUTION_DURATION_SECONDS, labels),
+                      seconds(ns));
+    fill(observer, &observer->pending_calls[call], FAMILY_PENDING_ASYNC_API_CALLS, labels);
+}
+
+static void on_volumes_failed(void *context, enum probe_volume_stage stage)
+{
+    static const struct str stages[] = {
+        [VOLUMES_SEARCHED] = STR("predicate"), [VOLUMES_BOUND] = STR("bind")
+    };
+    counter_add(metric_get(((struct observer *)context)->metrics, FAMILY_VOLUME_SCHEDULING_STAGE_ERROR_TOTAL,
+                           &stages[stage]),
+                1);
 }
 
 static void publish_evaluations(struct plugin_metrics *own)
@@ -281,25 +360,36 @@ const struct probe *observer_probe(const struct observer *observer)
 }
 
 /* ---- life ---- */
-struct observer *observer_new(struct metrics *metrics)
+struct observer *observer_new(struct metrics *metrics, const struct features *features)
 {
     struct observer *observer = xcalloc(1, sizeof(*observer));
     observer->metrics = metrics;
+    observer->counts_leaving = features->release->leaving_victims_are_counted ||
+                               !features->enabled[FEATURE_SchedulerAsyncPreemption];
+    observer->counts_calls = features->enabled[FEATURE_SchedulerAsyncAPICalls];
     for (int label = 0; label < LABEL_COUNT; label++)
-        observer->labels[label] = event_label_text((enum event_label)label, &observer->arena);
+        observer->labels[label] =
+            event_label_text((enum event_label)label, features->release, &observer->arena);
     observer->probe = (struct probe){ .context = observer,
                                       .meet = on_meet,
                                       .forget = on_forget,
                                       .now_ns = now_ns,
                                       .sample = on_sample,
+                                      .plain = on_plain,
                                       .point = on_point,
                                       .plugin = on_plugin,
                                       .evaluated = on_evaluated,
                                       .hint = on_hint,
+                                      .pre_hint = on_pre_hint,
                                       .event = on_event,
                                       .permit_wait = on_permit_wait,
-                                      .preemption = on_preemption };
+                                      .preemption = on_preemption,
+                                      .claim = on_claim,
+                                      .device = on_device,
+                                      .api_call = on_api_call,
+                                      .volumes_failed = on_volumes_failed };
     rng_seed(&observer->rng, (uint64_t)now_ns(NULL));
+    observer->plain_due_ns = monotonic_ns() + PLAIN_AFTER_NS; /* most pods wait when a scheduler starts */
     observer->algorithm = get(observer, FAMILY_SCHEDULING_ALGORITHM_DURATION_SECONDS, NULL);
     observer->victims = get(observer, FAMILY_PREEMPTION_VICTIMS, NULL);
     observer->preemptions = get(observer, FAMILY_PREEMPTION_ATTEMPTS_TOTAL, NULL);
@@ -333,7 +423,7 @@ static void count_attempt(struct observer *observer, const struct profile *profi
     observe(observer, &own->durations[result], FAMILY_SCHEDULING_ATTEMPT_DURATION_SECONDS, labels, took_ns);
 }
 
-/* Victims that are all leaving anyway are not counted again. */
+/* In older releases victims that are all leaving anyway are not counted again. */
 static bool any_is_evicted(const struct decision *decision)
 {
     for (uint32_t i = 0; i < decision->victims_len; i++)
@@ -352,8 +442,8 @@ void observer_decision(struct observer *observer, const struct decision *decisio
                       took_ns);
     if (decision->preemption_tried)
         counter_add(observer->preemptions, 1);
-    if (any_is_evicted(decision))
-        histogram_observe(observer->victims, decision->victims_len);
+    if (decision->victims_len && (observer->counts_leaving || any_is_evicted(decision)))
+        histogram_observe(observer->victims, decision->victims_named);
 }
 
 static struct metric *sli_of(struct observer *observer, uint32_t attempts)
@@ -385,19 +475,28 @@ void observer_notice(struct observer *observer, const struct notice *notice)
 }
 
 /* ---- states ---- */
+static void publish_queue(struct observer *observer, enum family family, enum queue_name name,
+                          const uint64_t *counts, uint64_t *counted, struct metric **slots)
+{
+    for (int label = 0; label < LABEL_COUNT; label++) {
+        /* Of entities the last label is their type. */
+        const struct str labels[] = { str_from(incoming_queues[name]), observer->labels[label], ENTITY_POD };
+        if (counts[label] == counted[label])
+            continue;
+        counter_add(fill(observer, &slots[label], family, labels), counts[label] - counted[label]);
+        counted[label] = counts[label];
+    }
+}
+
 static void publish_incoming(struct observer *observer, const struct queue *queue)
 {
-    for (int name = 0; name < QUEUE_NAME_COUNT; name++)
-        for (int label = 0; label < LABEL_COUNT; label++) {
-            uint64_t count = queue->incoming[name][label];
-            if (count == observer->counted[name][label])
-                continue;
-            const struct str labels[] = { str_from(incoming_queues[name]), observer->labels[label] };
-            counter_add(
-                fill(observer, &observer->incoming[name][label], FAMILY_QUEUE_INCOMING_PODS_TOTAL, labels),
-                count - observer->counted[name][label]);
-            observer->counted[name][label] = count;
-        }
+    for (int name = 0; name < QUEUE_NAME_COUNT; name++) {
+        publish_queue(observer, FAMILY_QUEUE_INCOMING_PODS_TOTAL, (enum queue_name)name,
+                      queue->incoming[name], observer->counted[name], observer->incoming[name]);
+        publish_queue(observer, FAMILY_QUEUE_INCOMING_ENTITIES_TOTAL, (enum queue_name)name,
+                      queue->incoming_entities[name], observer->counted_entities[name],
+                      observer->incoming_entities[name]);
+    }
 }
 
 static void publish_in_flight(struct observer *observer, const struct queue *queue)
@@ -441,6 +540,15 @@ static void publish_plugins(struct observer *observer, const struct engine *engi
         }
 }
 
+/* Whether pods have ever come into the queue at that place of pending_queues, as far as they are counted. */
+static bool has_had_pods(const struct queue *queue, size_t name)
+{
+    for (int label = 0; name < QUEUE_NAME_COUNT && label < LABEL_COUNT; label++)
+        if (queue->incoming[name][label])
+            return true;
+    return false;
+}
+
 /* A pod counts as assumed until the watch says that it is bound, also when its binding is done; a node as long as pods
  * are on it, also when it is gone. */
 static void publish_cache(struct observer *observer, const struct engine *engine)
@@ -456,7 +564,19 @@ static void publish_cache(struct observer *observer, const struct engine *engine
         if (places[1] != places[0])
             count += engine->queue.counts[places[1]];
         gauge_set(observer->pending[i], (double)count);
+        const struct str labels[] = { str_from(pending_queues[i].name), ENTITY_POD };
+        if (count || observer->entities[i] || has_had_pods(&engine->queue, i))
+            gauge_set(fill(observer, &observer->entities[i], FAMILY_QUEUED_ENTITIES, labels), (double)count);
     }
+}
+
+/* Bindings do not wait for one another. */
+static void publish_calls(struct observer *observer, const struct engine *engine)
+{
+    struct str label = str_from(api_calls[API_CALL_STATUS]);
+    struct metric **gauge = &observer->pending_calls[API_CALL_STATUS];
+    if (observer->counts_calls && (*gauge || engine->statuses.turns))
+        gauge_set(fill(observer, gauge, FAMILY_PENDING_ASYNC_API_CALLS, &label), engine->statuses.turns);
 }
 
 int64_t observer_publish(struct observer *observer, const struct engine *engine, int64_t wall_ns)
@@ -468,5 +588,6 @@ int64_t observer_publish(struct observer *observer, const struct engine *engine,
     publish_incoming(observer, &engine->queue);
     publish_in_flight(observer, &engine->queue);
     publish_plugins(observer, engine);
+    publish_calls(observer, engine);
     return INT64_MAX;
 }

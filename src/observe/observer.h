@@ -14,8 +14,8 @@
 
 struct observer;
 
-/* The metrics outlive it. */
-struct observer *observer_new(struct metrics *metrics);
+/* The metrics outlive it. Labels of events are those of the release. */
+struct observer *observer_new(struct metrics *metrics, const struct features *features);
 /* After the engine that it watches. */
 void observer_free(struct observer *observer);
 /* For engine_watch(); lives as long as the observer. */

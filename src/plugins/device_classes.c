@@ -21,7 +21,7 @@ static bool is_preferred(const struct device_class *class, const struct device_c
 const struct device_class *device_class_of(const struct cluster *cluster, struct str resource)
 {
     const struct device_class *found = NULL;
-    if (!cluster->device_classes.len)
+    if (!cluster->device_classes.len || !cluster->features.enabled[FEATURE_DRAExtendedResource])
         return NULL;
     if (str_starts_with(resource, STR(DEVICE_CLASS_PREFIX)))
         found = cluster_get(&cluster->device_classes, (struct str){ 0 },

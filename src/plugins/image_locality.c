@@ -16,7 +16,7 @@ struct wanted_image {
 struct wanted_images {
     struct wanted_image *items;
     uint32_t len;
-    int64_t containers;
+    int64_t counted; /* the containers, and the volumes where they count */
 };
 
 /* What does not fit a number becomes what the reference's machine makes of it. */
@@ -43,14 +43,16 @@ static const void *prepare(struct rule_subject *subject)
     size_t most = (size_t)spec->init_containers.len + spec->containers.len + spec->volumes.len;
     struct wanted_images *wanted = arena_new(subject->arena, struct wanted_images);
     wanted->items = arena_array(subject->arena, struct wanted_image, most);
-    wanted->containers = (int64_t)spec->init_containers.len + spec->containers.len;
+    wanted->counted = (int64_t)spec->init_containers.len + spec->containers.len;
     list_for(&spec->init_containers, container)
         want(subject, wanted, container->image);
     list_for(&spec->containers, container)
         want(subject, wanted, container->image);
     list_for(&spec->volumes, volume)
-        if (volume->image)
+        if (volume->image) {
             want(subject, wanted, volume->image->reference);
+            wanted->counted += subject->cluster->features.release->image_volumes_divide;
+        }
     return wanted->len ? wanted : NULL;
 }
 
@@ -60,10 +62,10 @@ static uint64_t version(const struct cluster *cluster, const void *pod)
     return pod ? cluster->images_version * 31 + cluster->live_nodes : cluster->images_version;
 }
 
-/* From the sum of sizes to a score: nothing below 23 MB counts, nothing above 1000 MB per container. */
-static int64_t scale(int64_t sum, int64_t containers)
+/* From the sum of sizes to a score: nothing below 23 MB counts, nothing above 1000 MB for each that is counted. */
+static int64_t scale(int64_t sum, int64_t counted)
 {
-    int64_t lowest = 23 * MB, highest = 1000 * MB * containers;
+    int64_t lowest = 23 * MB, highest = 1000 * MB * counted;
     if (sum < lowest)
         sum = lowest;
     else if (sum > highest)
@@ -86,7 +88,7 @@ static int64_t judge(const void *pod, union column_value node)
     for (uint32_t i = 0; i < wanted->len; i++)
         if (has(node, wanted->items[i].image))
             sum += wanted->items[i].size_bytes;
-    return scale((int64_t)sum, wanted->containers);
+    return scale((int64_t)sum, wanted->counted);
 }
 
 static const struct node_rule rule = {

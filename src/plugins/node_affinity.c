@@ -281,6 +281,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_node_affinity = {
     .name = "NodeAffinity",
+    .ignores_resizes = true,
     .args = &node_affinity_args_kind,
     .doc = "Filters and scores nodes by the pod's node selector and node affinity.",
     .reads = READS("spec.nodeSelector", "spec.affinity"),

@@ -13,12 +13,24 @@ static const struct node_rule rule = {
     .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match the requested node name") } },
 };
 
+static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
+{
+    if (!cycle->pod->spec.node_name.len)
+        return STATUS_OK;
+    *narrow = (struct node_names){ .items = arena_new(cycle->arena, struct str), .len = 1 };
+    narrow->items[0] = cycle->pod->spec.node_name;
+    return STATUS_OK;
+}
+
 static const struct event_rule events[] = { { EVENT_NODE, ACTION_ADD, NULL }, { 0 } };
 
 const struct plugin plugin_node_name = {
     .name = "NodeName",
     .doc = "Filters out nodes other than the one that spec.nodeName names.",
     .reads = READS("spec.nodeName"),
+    .pre_filter = pre_filter,
+    .pre_filter_only_narrows = true,
+    .newer_points = { POINT_BIT(POINT_PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter },
     .filter = rule_filter,
     .filter_rule = &rule,
     .events = events,

@@ -49,24 +49,28 @@ HINT(pod_deleted)
     for (uint32_t i = 0; i < len; i++)
         freed[i] = (struct host_port){ intern_find(syms, host_port_ip(ports[i])),
                                        intern_find(syms, host_port_protocol(ports[i])), ports[i]->host_port };
+    host_ports_sort(freed, len);
     struct wanted_ports wanted = { context->info->class->ports, context->info->class->ports_len,
                                    intern_find(syms, STR("0.0.0.0")) };
     return judge(&wanted, (union column_value){ .ports = { freed, len } }) ? HINT_QUEUE : HINT_SKIP;
 }
 
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_DELETE, pod_deleted },
+    { EVENT_POD, ACTION_DELETE, pod_deleted, ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_DELETE, pod_deleted, DIVIDED_POD_RULE },
     { EVENT_NODE, ACTION_ADD, NULL },
     { 0 },
 };
 
 const struct plugin plugin_node_ports = {
     .name = "NodePorts",
+    .ignores_resizes = true,
     .doc = "Filters out nodes where a host port that the pod asks for is in use.",
     .reads = READS("spec.containers[].ports[].hostIP", "spec.containers[].ports[].hostPort",
                    "spec.containers[].ports[].protocol", "spec.initContainers[].ports[].hostIP",
                    "spec.initContainers[].ports[].hostPort", "spec.initContainers[].ports[].protocol",
                    "spec.initContainers[].restartPolicy"),
+    .needs_pre_filter = POINT_BIT(POINT_FILTER),
     .pre_filter = rule_pre_filter,
     .filter = rule_filter,
     .filter_rule = &rule,

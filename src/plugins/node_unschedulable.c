@@ -5,16 +5,17 @@
 #include "api/taints.h"
 #include "framework/rule.h"
 
-static bool tolerates_cordon(const struct pod *pod)
+static bool tolerates_cordon(const struct cluster *cluster, const struct pod *pod)
 {
     static const struct taint cordon = { .key = STR(TAINT_NODE_UNSCHEDULABLE),
                                          .effect = STR(TAINT_NO_SCHEDULE) };
-    return tolerations_tolerate_taint(pod->spec.tolerations.items, pod->spec.tolerations.len, &cordon, false);
+    return tolerations_tolerate_taint(pod->spec.tolerations.items, pod->spec.tolerations.len, &cordon,
+                                      cluster->features.enabled[FEATURE_TaintTolerationComparisonOperators]);
 }
 
 static const void *prepare(struct rule_subject *subject)
 {
-    return tolerates_cordon(subject->pod) ? NULL : subject->pod;
+    return tolerates_cordon(subject->cluster, subject->pod) ? NULL : subject->pod;
 }
 
 static int64_t judge(_unused_ const void *pod, union column_value node)
@@ -39,19 +40,25 @@ HINT(node_opened)
 
 HINT(tolerations_changed)
 {
-    return pod_is(event->after, pod) && tolerates_cordon(event->after) ? HINT_QUEUE : HINT_SKIP;
+    return pod_is(event->after, pod) && tolerates_cordon(context->cluster, event->after) ? HINT_QUEUE
+                                                                                         : HINT_SKIP;
 }
 
 static const struct event_rule events[] = {
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_TAINT, node_opened },
-    { EVENT_POD, ACTION_POD_TOLERATION, tolerations_changed },
+    { EVENT_POD, ACTION_POD_TOLERATION, tolerations_changed, ANY_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_TOLERATION, tolerations_changed, DIVIDED_POD_RULE },
     { 0 },
 };
 
 const struct plugin plugin_node_unschedulable = {
     .name = "NodeUnschedulable",
+    .ignores_resizes = true,
     .doc = "Filters out nodes whose spec.unschedulable is set.",
     .reads = READS("spec.tolerations"),
+    .pre_filter = pre_filter_all_nodes,
+    .pre_filter_only_narrows = true,
+    .newer_points = { POINT_BIT(POINT_PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter },
     .filter = rule_filter,
     .filter_rule = &rule,
     .events = events,

@@ -6,6 +6,8 @@
  *
  * What the pod brings depends on the node in one thing only: volumes of migrated in-tree kinds count where the node
  * has a CSINode. Both answers are made in PreFilter. */
+#include <stdlib.h>
+
 #include "api/labels.h"
 #include "base/quote.h"
 #include "cluster/volumes.h"
@@ -19,14 +21,19 @@ struct attachable {
     bool unbound; /* the handle is the name of a claim */
 };
 
+/* Found by hash, as a pod and a node may have many. */
 struct attachables {
     struct attachable *items; /* distinct */
-    uint32_t len, cap;
+    uint32_t *table;          /* twice as many places as items have space: number + 1, or 0 */
+    uint32_t len, cap;        /* cap is a power of two or 0 */
 };
 
 struct brought {
     struct status status;
     struct attachables volumes;
+    /* Drivers that a node must have, in the order of the volumes: their CSIDriver asks for it. Which of several the
+     * reference names, if more than one is missing, is random. */
+    struct str_list required;
 };
 
 struct state {
@@ -40,26 +47,40 @@ static bool attachable_eq(const struct attachable *a, const struct attachable *b
            str_eq(a->handle, b->handle);
 }
 
-static bool attachables_have(const struct attachables *set, const struct attachable *item)
+/* The place in the table that leads to the item, or the free one where it belongs. */
+static uint32_t *attachables_place(const struct attachables *set, const struct attachable *item)
 {
-    for (uint32_t i = 0; i < set->len; i++)
-        if (attachable_eq(&set->items[i], item))
-            return true;
-    return false;
+    uint32_t mask = set->cap * 2 - 1, at = (uint32_t)item->hash & mask;
+    while (set->table[at] && !attachable_eq(&set->items[set->table[at] - 1], item))
+        at = (at + 1) & mask;
+    return &set->table[at];
 }
 
-/* Returns false if it was there. */
-static bool attachables_add(struct attachables *set, struct attachable item, struct arena *arena)
+/* Is it among the first `len` items? */
+static bool attachables_have(const struct attachables *set, uint32_t len, const struct attachable *item)
 {
-    item.hash = str_hash(item.driver) * 31 + str_hash(item.handle);
-    if (attachables_have(set, &item))
-        return false;
-    if (set->len == set->cap) {
-        set->cap = set->cap ? set->cap * 2 : 8;
-        set->items = arena_copy(arena, struct attachable, set->items, set->len, set->cap);
-    }
+    uint32_t number = set->cap ? *attachables_place(set, item) : 0;
+    return number && number <= len;
+}
+
+static void attachables_grow(struct attachables *set, struct arena *arena)
+{
+    set->cap = set->cap ? set->cap * 2 : 8;
+    set->items = arena_copy(arena, struct attachable, set->items, set->len, set->cap);
+    set->table = arena_array(arena, uint32_t, (size_t)set->cap * 2);
+    for (uint32_t i = 0; i < set->len; i++)
+        *attachables_place(set, &set->items[i]) = i + 1;
+}
+
+static void attachables_add(struct attachables *set, struct attachable item, struct arena *arena)
+{
+    item.hash = table_hash(item.driver) * 31 + table_hash(item.handle);
+    if (attachables_have(set, set->len, &item))
+        return;
+    if (set->len == set->cap)
+        attachables_grow(set, arena);
     set->items[set->len++] = item;
-    return true;
+    *attachables_place(set, &item) = set->len;
 }
 
 /* ---- which volume is it? ---- */
@@ -148,6 +169,17 @@ static struct status add_volumes(const struct cluster *cluster, const struct pod
     return status;
 }
 
+static void list_required(const struct cluster *cluster, struct brought *brought, struct arena *arena)
+{
+    brought->required.items = arena_array(arena, struct str, brought->volumes.len);
+    for (uint32_t i = 0; i < brought->volumes.len; i++) {
+        struct str name = brought->volumes.items[i].driver;
+        const struct csi_driver *driver = cluster_get(&cluster->csi_drivers, (struct str){ 0 }, name);
+        if (driver && driver->prevent_pod_scheduling_if_missing.value)
+            brought->required.items[brought->required.len++] = name;
+    }
+}
+
 static const struct state *find_volumes(struct cycle *cycle)
 {
     struct state *state = arena_new(cycle->arena, struct state);
@@ -156,6 +188,8 @@ static const struct state *find_volumes(struct cycle *cycle)
         struct brought *brought = &state->brought[with];
         brought->status =
             add_volumes(cycle->cluster, cycle->pod, with, true, &brought->volumes, cycle->arena);
+        if (cycle->cluster->features.enabled[FEATURE_VolumeLimitScaling])
+            list_required(cycle->cluster, brought, cycle->arena);
     }
     *cycle_state(cycle) = state;
     return state;
@@ -221,14 +255,63 @@ static void add_attachments(const struct state *state, struct node_view node, st
     }
 }
 
-static int64_t count_driver(const struct attachables *set, const struct attachables *except,
-                            struct str driver)
+/* Volumes of a driver: what the pod brings, and what the node has. */
+struct driver_count {
+    struct str driver;
+    int64_t brings, used;
+};
+
+static bool exceeds_limit_of_one(const struct attachable *item, const struct attachables *used, uint32_t here,
+                                 const struct csi_node *csi_node)
 {
-    int64_t count = 0;
-    for (uint32_t i = 0; i < set->len; i++)
-        count +=
-            str_eq(set->items[i].driver, driver) && !(except && attachables_have(except, &set->items[i]));
-    return count;
+    int64_t count = 1;
+    if (attachables_have(used, here, item))
+        return false;
+    for (uint32_t i = 0; i < used->len; i++)
+        count += str_eq(used->items[i].driver, item->driver);
+    return count > driver_limit(csi_node, item->driver);
+}
+
+/* Does the pod bring more volumes of a driver than the node can attach? A volume of this pod that a pod here uses is no
+ * new one (they are the first `here` of those in use); one that is merely attached is. */
+static bool exceeds_limits(const struct attachables *brought, const struct attachables *used, uint32_t here,
+                           const struct csi_node *csi_node)
+{
+    struct strmap drivers = { 0 };
+    bool exceeds = false;
+    if (brought->len == 1) /* the usual pod: nothing to tell apart */
+        return exceeds_limit_of_one(&brought->items[0], used, here, csi_node);
+    for (uint32_t i = 0; i < brought->len; i++) {
+        if (attachables_have(used, here, &brought->items[i]))
+            continue;
+        struct driver_count *count = strmap_make(&drivers, brought->items[i].driver, sizeof(*count));
+        count->brings++;
+    }
+    for (uint32_t i = 0; drivers.len && i < used->len; i++) {
+        struct driver_count *count = strmap_get(&drivers, used->items[i].driver);
+        if (count)
+            count->used++;
+    }
+    map_for(&drivers, slot) {
+        const struct driver_count *count = slot->value;
+        exceeds |= count->used + count->brings > driver_limit(csi_node, count->driver);
+        free(slot->value);
+    }
+    strmap_release(&drivers);
+    return exceeds;
+}
+
+/* A driver that the node must have and has not, or NULL. */
+static const struct str *missing_driver(const struct brought *brought, const struct csi_node *csi_node)
+{
+    list_for(&brought->required, name) {
+        bool found = false;
+        for (uint32_t i = 0; csi_node && i < csi_node->drivers.len && !found; i++)
+            found = str_eq(csi_node->drivers.items[i].name, *name);
+        if (!found)
+            return name;
+    }
+    return NULL;
 }
 
 static struct status filter(struct cycle *cycle, struct node_view node)
@@ -241,6 +324,10 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     const struct brought *brought = &state->brought[csi_node != NULL];
     if (!status_ok(brought->status) || !brought->volumes.len)
         return brought->status;
+    const struct str *missing = missing_driver(brought, csi_node);
+    if (missing)
+        return status_printf(cycle->arena, STATUS_UNSCHEDULABLE,
+                             STR_FMT " CSI driver is not installed on the node", STR_ARG(*missing));
     if (!csi_node || !has_limits(csi_node))
         return STATUS_OK;
 
@@ -252,15 +339,10 @@ static struct status filter(struct cycle *cycle, struct node_view node)
         if (!status_ok(status))
             return status;
     }
-    /* A volume of this pod that a pod here uses is no new one; one that is merely attached is. */
-    struct attachables here = used;
+    uint32_t here = used.len;
     add_attachments(state, node, &used, cycle->arena);
-    for (uint32_t i = 0; i < brought->volumes.len; i++) {
-        struct str driver = brought->volumes.items[i].driver;
-        int64_t brings = count_driver(&brought->volumes, &here, driver);
-        if (brings && count_driver(&used, NULL, driver) + brings > driver_limit(csi_node, driver))
-            return reject(STATUS_UNSCHEDULABLE, "node(s) exceed max volume count");
-    }
+    if (exceeds_limits(&brought->volumes, &used, here, csi_node))
+        return reject(STATUS_UNSCHEDULABLE, "node(s) exceed max volume count");
     return STATUS_OK;
 }
 
@@ -308,7 +390,8 @@ HINT(csi_node_changed)
 static const struct event_rule events[] = {
     { EVENT_CSI_NODE, ACTION_ADD, NULL },
     { EVENT_CSI_NODE, ACTION_UPDATE, csi_node_changed },
-    { EVENT_POD, ACTION_DELETE, pod_deleted },
+    { EVENT_POD, ACTION_DELETE, pod_deleted, ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_DELETE, pod_deleted, DIVIDED_POD_RULE },
     { EVENT_PVC, ACTION_ADD, volume_hint_any_claim },
     { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, attachment_deleted },
     { 0 },
@@ -316,6 +399,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_node_volume_limits = {
     .name = "NodeVolumeLimits",
+    .ignores_resizes = true,
     .doc = "Keeps the number of volumes of a CSI driver on a node within what the driver reports.",
     .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,

@@ -1,7 +1,7 @@
 /* PrioritySort: pods of a higher priority are tried first. Among equals the pod that has waited longer goes first. */
 #include "framework/plugin.h"
 
-static bool less(const struct pod_info *a, const struct pod_info *b)
+static bool less(_unused_ const void *self, const struct pod_info *a, const struct pod_info *b)
 {
     return a->priority > b->priority;
 }

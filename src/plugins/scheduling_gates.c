@@ -16,7 +16,8 @@ static struct status pre_enqueue(_unused_ const void *self, const struct pod *po
 }
 
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_POD_GATES_ELIMINATED, hint_own_change },
+    { EVENT_POD, ACTION_POD_GATES_ELIMINATED, hint_own_change, ANY_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_GATES_ELIMINATED, hint_own_change, DIVIDED_POD_RULE },
     { 0 },
 };
 

@@ -166,6 +166,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_volume_zone = {
     .name = "VolumeZone",
+    .ignores_resizes = true,
     .doc = "Keeps pods in the zones of their bound volumes.",
     .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,

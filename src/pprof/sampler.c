@@ -4,6 +4,7 @@
  * the kind ITIMER_PROF sends the signal to the thread that used up the time, on every kernel. */
 #include "pprof/sampler.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -153,10 +154,20 @@ static int start(struct error *err)
     return r;
 }
 
+/* backtrace() looks up the tables for unwinding in the list of loaded objects. The C library has that without a lock
+ * since glibc 2.35, and libgcc uses it since version 12: before, a signal that comes inside dlopen() would wait for the
+ * lock that its own thread holds. */
+static bool unwinds_without_lock(void)
+{
+    return dlsym(RTLD_DEFAULT, "_dl_find_object");
+}
+
 int sampler_start(struct error *err)
 {
     if (!HAS_STACKS)
         return error_set(err, -ENOTSUP, "stacks cannot be read on this architecture");
+    if (!unwinds_without_lock())
+        return error_set(err, -ENOTSUP, "stacks cannot be read safely with this C library: glibc 2.35 can");
     if (atomic_exchange(&sampler.taken, true))
         return error_set(err, -EBUSY, "cpu profiling already in use");
     int r = start(err);

@@ -1,6 +1,8 @@
 /* budgets.c: matches pods with disruption budgets. */
 #include "preempt/budgets.h"
 
+#include <stdlib.h>
+
 struct budget {
     const struct pdb *api;
     struct selector selector;
@@ -19,6 +21,7 @@ void budgets_init(struct budgets *budgets, struct cluster *cluster, struct arena
     *budgets = (struct budgets){ .cluster = cluster };
     budgets->items = arena_array(arena, struct budget, cluster->pdbs.len);
     budgets->left = arena_array(arena, int32_t, cluster->pdbs.len);
+    budgets->matching = arena_array(arena, const struct budget *, cluster->pdbs.len);
     map_for(&cluster->pdbs, slot) {
         const struct pdb *pdb = stored_object(slot);
         sym namespace = intern_find(&cluster->syms, pdb->meta.namespace);
@@ -49,23 +52,42 @@ static bool already_disrupted(const struct pdb *pdb, struct str name)
     return false;
 }
 
-static bool breaks_a_budget(struct budgets *budgets, const struct pod_info *pod)
+static int by_name(const void *a, const void *b)
+{
+    const struct budget *const *x = a, *const *y = b;
+    return str_cmp((*x)->api->meta.name, (*y)->api->meta.name);
+}
+
+/* The budgets that the eviction of the pod would be charged to; all are of its namespace. */
+static uint32_t find_matching(struct budgets *budgets, const struct pod_info *pod)
 {
     const struct label_owner *owner = pod->class->labels;
-    bool breaks = false;
+    uint32_t len = 0;
     if (!owner->labels.len)
-        return false;
+        return 0;
     uint32_t at = (uint32_t)(uintptr_t)idmap_get(&budgets->heads, owner->namespace);
     for (; at; at = budgets->items[at - 1].next) {
         const struct budget *budget = &budgets->items[at - 1];
-        if (!selector_matches(&budget->selector, &owner->labels, &budgets->cluster->syms) ||
-            already_disrupted(budget->api, pod->api->meta.name))
-            continue;
-        int32_t *left = &budgets->left[at - 1];
+        if (selector_matches(&budget->selector, &owner->labels, &budgets->cluster->syms) &&
+            !already_disrupted(budget->api, pod->api->meta.name))
+            budgets->matching[len++] = budget;
+    }
+    return len;
+}
+
+/* kube-scheduler takes them in any order, which makes a difference where it ends at a broken one. */
+static bool breaks_a_budget(struct budgets *budgets, const struct pod_info *pod)
+{
+    bool ends = budgets->cluster->features.release->budgets_end_at_a_broken_one;
+    uint32_t len = find_matching(budgets, pod);
+    bool breaks = false;
+    if (ends && len > 1)
+        qsort(budgets->matching, len, sizeof(*budgets->matching), by_name);
+    for (uint32_t i = 0; i < len && !(ends && breaks); i++) {
+        int32_t *left = &budgets->left[budgets->matching[i] - budgets->items];
         if (*left > INT32_MIN)
             --*left;
-        if (*left < 0)
-            breaks = true;
+        breaks |= *left < 0;
     }
     return breaks;
 }

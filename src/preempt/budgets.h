@@ -13,8 +13,9 @@ struct budgets {
     struct cluster *cluster;
     struct budget *items;
     uint32_t len;
-    struct idmap heads; /* namespace symbol to number + 1 of its first budget */
-    int32_t *left;      /* by budget: how many pods may still be evicted */
+    struct idmap heads;             /* namespace symbol to number + 1 of its first budget */
+    int32_t *left;                  /* by budget: how many pods may still be evicted */
+    const struct budget **matching; /* of the pod that is being looked at */
 };
 
 /* Compiles all budgets of the cluster that can match a pod; nothing may change until budgets_release(). */

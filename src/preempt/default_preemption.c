@@ -1,7 +1,7 @@
 /* DefaultPreemption: a pod that fits nowhere may take the place of pods of lower priority.
  *
- * The search is preempt_find(). It begins at another node in each call, so that not always the same nodes lose their
- * pods; the sequence is the same in every run.
+ * The search is preempt_find(). It begins at another node after each one that found candidates, so that not always the
+ * same nodes lose their pods; the sequence is the same in every run.
  *
  * While the victims are being deleted, PreEnqueue gates the pod, so that it does not look for other victims
  * meanwhile. The queue knows which pods that are (queue_hold()). */
@@ -78,6 +78,7 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
 {
     struct default_preemption *self = cycle_self(cycle);
     struct preemption found;
+    struct rng before = self->rng;
     preempt_find(cycle, diagnosis,
                  (struct preempt_options){
                      .offset = (uint32_t)rng_next(&self->rng),
@@ -86,6 +87,8 @@ static struct status post_filter(struct cycle *cycle, struct diagnosis *diagnosi
                      .lowest = &self->lowest,
                  },
                  &found);
+    if (!found.candidates_len) /* where to begin made no difference */
+        self->rng = before;
     *ret = (struct post_filter_result){ .nominated_row = found.chosen,
                                         .clear_nomination = found.clear_nomination };
     const struct preempt_candidate *best = preempt_candidate_of(&found, found.chosen);
@@ -113,7 +116,8 @@ static enum hint pod_deleted(const struct hint_context *context, const struct po
 }
 
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_DELETE, pod_deleted },
+    { EVENT_POD, ACTION_DELETE, pod_deleted, ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_DELETE, pod_deleted, DIVIDED_POD_RULE },
     { 0 },
 };
 
@@ -124,7 +128,9 @@ const struct plugin plugin_default_preemption = {
     .init = init,
     .pre_enqueue = pre_enqueue,
     .gates_preemptors = true,
+    .silent_points = POINT_BIT(POINT_POD_GROUP_POST_FILTER),
     .post_filter = post_filter,
+    .post_filter_repeats = true,
     .events = events,
 };
 

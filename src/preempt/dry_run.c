@@ -10,6 +10,7 @@
  * run_remove_pod() and changed back the same way, so no state is copied. */
 #include "preempt/dry_run.h"
 
+#include "base/log.h"
 #include "preempt/importance.h"
 
 struct what_if {
@@ -39,8 +40,10 @@ static void take(struct what_if *node, const struct pod_info *pod)
 static void overlay_copy(struct node_overlay *ret, const struct what_if *node)
 {
     const struct node_overlay *from = &node->overlay;
-    uint32_t resources = node->cycle->cluster->col.resources;
-    *ret = (struct node_overlay){ .nonzero_cpu = from->nonzero_cpu, .nonzero_memory = from->nonzero_memory };
+    uint32_t resources = from->resources;
+    *ret = (struct node_overlay){ .resources = resources,
+                                  .nonzero_cpu = from->nonzero_cpu,
+                                  .nonzero_memory = from->nonzero_memory };
     ret->used = arena_array(node->cycle->arena, int64_t, resources);
     memcpy(ret->used, from->used, resources * sizeof(*ret->used));
     vec_for(&from->pods, pod)
@@ -64,6 +67,22 @@ static struct status fits(struct what_if *node)
     return run_filters(node->cycle, view_of(node));
 }
 
+static void log_victim(const struct what_if *node, const struct pod_info *pod)
+{
+    const struct cluster *cluster = node->cycle->cluster;
+    const struct meta *meta = &pod->api->meta;
+    const struct meta *preemptor = &node->cycle->pod->meta;
+    struct str name = cluster_node_name(cluster, node->row);
+    if (cluster->features.release->victims_are_logged_as_lists)
+        log_info(5, "Pods are potential preemption victims on node",
+                 log_ref("pod", preemptor->namespace, preemptor->name),
+                 log_refs("pods", (const struct str[]){ meta->namespace, meta->name }, 1),
+                 log_str("node", name));
+    else
+        log_info(5, "Pod is a potential preemption victim on node",
+                 log_ref("pod", meta->namespace, meta->name), log_ref("node", STR(""), name));
+}
+
 /* Gives back the pods that fit beside the preemptor; the others are victims. Returns their number. */
 static uint32_t reprieve(struct what_if *node, struct pod_info *const *pods, const bool *violating,
                          uint32_t len, bool wanted, struct victims *victims)
@@ -76,6 +95,7 @@ static uint32_t reprieve(struct what_if *node, struct pod_info *const *pods, con
         if (status_ok(fits(node)))
             continue;
         take(node, pods[i]);
+        log_victim(node, pods[i]);
         victims->items[victims->len++] = pods[i];
         lost++;
     }
@@ -89,7 +109,7 @@ static void select_victims(struct dry_run *run, struct what_if *node, struct pod
     if (!run->budgets_ready)
         budgets_init(&run->budgets, run->cycle->cluster, arena);
     run->budgets_ready = true;
-    sort_by_importance(lower, len);
+    sort_by_importance(lower, len, run->cycle->cluster->features.release);
     bool *violating = arena_array(arena, bool, len);
     budgets_check(&run->budgets, lower, len, violating);
     *ret = (struct victims){ .items = arena_array(arena, struct pod_info *, len) };
@@ -100,7 +120,7 @@ static void select_victims(struct dry_run *run, struct what_if *node, struct pod
     for (uint32_t i = 1; i < len; i++)
         mixed |= violating[i] != violating[0];
     if (mixed)
-        sort_by_importance(ret->items, ret->len);
+        sort_by_importance(ret->items, ret->len, run->cycle->cluster->features.release);
 }
 
 static uint32_t lower_pods(const struct cycle *cycle, uint32_t row, struct pod_info ***ret)

@@ -26,7 +26,16 @@ static bool more_important(const void *a, const void *b)
     return p->seconds < q->seconds || (p->seconds == q->seconds && p->nanos < q->nanos);
 }
 
-void sort_by_importance(struct pod_info **pods, uint32_t len)
+/* Pods that have not started are in the order of their node's list. */
+static bool more_important_on_node(const void *a, const void *b)
 {
-    pdqsort((void **)pods, len, more_important);
+    const struct pod_info *x = a, *y = b;
+    bool undecided =
+        x->priority == y->priority && !x->api->status.start_time.set && !y->api->status.start_time.set;
+    return undecided ? x->slot < y->slot : more_important(a, b);
+}
+
+void sort_by_importance(struct pod_info **pods, uint32_t len, const struct release *release)
+{
+    pdqsort((void **)pods, len, release->victims_keep_their_start ? more_important_on_node : more_important);
 }

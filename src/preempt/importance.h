@@ -9,8 +9,9 @@
 
 /* Nanoseconds since 1970 at which the pod started; INT64_MAX for one that has not. */
 int64_t pod_start_ns(const struct pod_info *pod);
-/* Puts the most important first. Equal pods end up where kube-scheduler's sort leaves them; for two that have not
- * started it reads its clock twice, and the left one, read first, seems to be the older. */
-void sort_by_importance(struct pod_info **pods, uint32_t len);
+/* Puts the most important first. Equal pods end up where kube-scheduler's sort leaves them. Up to 1.36 it reads its
+ * clock twice for two that have not started, and the left one, read first, seems to be the older; since 1.37 it is read
+ * once for each pod of the node, in the order of the node's list. */
+void sort_by_importance(struct pod_info **pods, uint32_t len, const struct release *release);
 
 #endif

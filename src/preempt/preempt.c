@@ -2,16 +2,27 @@
  *
  * Nodes are tried one after another from an offset that the caller chooses, until there are enough candidates: a
  * cluster of thousands of nodes needs no perfect answer. Candidates that break a disruption budget do not end the
- * search by themselves. */
+ * search by themselves. A node where eviction did not help an earlier pod of the class is tried again only when it has
+ * changed (framework/row_memo.h). */
 #include "preempt/preempt.h"
 
 #include <stdlib.h>
 
+#include "base/log.h"
+#include "framework/row_memo.h"
 #include "preempt/dry_run.h"
 
+static struct log_value pod_ref(const struct cycle *cycle)
+{
+    return log_ref("pod", cycle->pod->meta.namespace, cycle->pod->meta.name);
+}
+
 /* ---- may it? ---- */
+/* A pod whose deletion was sent here leaves, though a watch that lags does not show it yet. */
 static bool leaves_for_preemption(const struct pod_info *pod)
 {
+    if (pod->eviction != EVICTION_NONE)
+        return true;
     if (!pod->terminating)
         return false;
     list_for(&pod->api->status.conditions, condition) {
@@ -21,12 +32,13 @@ static bool leaves_for_preemption(const struct pod_info *pod)
     return false;
 }
 
-/* A pod that has preempted before waits for its victims, unless its node has become unresolvable. */
+/* A pod that has preempted before waits for its victims, unless its node has become unresolvable. The nomination is the
+ * model's: where it was made here, it is known before the pod shows it. */
 static bool waits_for_victims(const struct cycle *cycle, const struct diagnosis *diagnosis)
 {
-    struct str name = cycle->pod->status.nominated_node_name;
-    uint32_t row = name.len ? cluster_row(cycle->cluster, name) : ROW_NONE;
-    if (row == ROW_NONE || diagnosis_get(diagnosis, row).code == STATUS_UNRESOLVABLE)
+    uint32_t row = cycle->info->nominated_row;
+    if (row == ROW_NONE || !cycle->cluster->nodes.items[row].api ||
+        diagnosis_get(diagnosis, row).code == STATUS_UNRESOLVABLE)
         return false;
     vec_for(&cluster_node(cycle->cluster, row)->pods, pod)
         if ((*pod)->priority < cycle->info->priority && leaves_for_preemption(*pod))
@@ -54,6 +66,7 @@ struct search {
     struct preempt_candidate *clean, *violating; /* at most `enough` each */
     uint32_t clean_len, violating_len;
     struct diagnosis rejections; /* of nodes that do not help */
+    struct row_memo_use useless; /* likewise, from earlier searches */
     VEC(struct str) errors;
 };
 
@@ -92,6 +105,7 @@ static void search_init(struct search *search, struct cycle *cycle, const struct
     }
     lowest_priority_update(search->lowest, cycle->cluster);
     diagnosis_init(&search->rejections, cycle->cluster, cycle->arena);
+    search->useless = row_memo_begin(cycle->useless, cycle, &search->rejections);
     search->rejections.absent = reject(STATUS_UNRESOLVABLE, "Preemption is not helpful for scheduling");
 }
 
@@ -126,10 +140,14 @@ static void search_nodes(struct search *search)
     uint32_t len = search->potential.len, start = len ? search->options.offset % len : 0, no_victims = 0;
     for (uint32_t i = 0; i < len; i++) {
         uint32_t row = search->potential.items[(start + i) % len];
+        log_info(5, "Check the potential node for preemption", pod_ref(search->cycle),
+                 log_str("node", cluster_node_name(search->cycle->cluster, row)));
         if (no_victims && search->lowest->priority[row] >= search->cycle->info->priority) {
             diagnosis_assign(&search->rejections, row, no_victims);
             continue;
         }
+        if (row_memo_repeat(&search->useless, row))
+            continue;
         struct victims victims;
         struct status status = dry_run_node(&search->run, row, &victims);
         if (status_ok(status)) {
@@ -139,6 +157,7 @@ static void search_nodes(struct search *search)
         }
         if (status.code == STATUS_ERROR)
             add_error(search, status_message(status, search->cycle->arena));
+        row_memo_keep(&search->useless, row, status);
         uint32_t number = diagnosis_number(&search->rejections, status);
         diagnosis_assign(&search->rejections, row, number);
         if (search->lowest->priority[row] >= search->cycle->info->priority)
@@ -161,7 +180,7 @@ static struct str joined_errors(const struct search *search)
     return arena_str(search->cycle->arena, strbuf_slice(&text));
 }
 
-static void refuse(struct preemption *ret, struct arena *arena, enum status_code code, struct str message)
+static void say(struct preemption *ret, struct arena *arena, enum status_code code, struct str message)
 {
     ret->message = arena_printf(arena, "preemption: " STR_FMT, STR_ARG(message));
     struct str *reason = arena_new(arena, struct str);
@@ -169,18 +188,30 @@ static void refuse(struct preemption *ret, struct arena *arena, enum status_code
     ret->status = (struct status){ .code = code, .len = 1, .reasons = reason };
 }
 
+static void say_where(const struct cluster *cluster, struct arena *arena, struct preemption *ret)
+{
+    const struct preempt_candidate *best = preempt_candidate_of(ret, ret->chosen);
+    if (best && cluster->features.release->preemption_names_its_node)
+        say(ret, arena, STATUS_SUCCESS,
+            arena_printf(arena,
+                         "found a potential placement for pod on node " STR_FMT ", preempting %u victims",
+                         STR_ARG(cluster_node_name(cluster, best->row)), best->victims_len));
+}
+
 static void conclude(struct search *search, struct preemption *ret)
 {
     struct arena *arena = search->cycle->arena;
     uint32_t len = search->clean_len + search->violating_len;
+    if (!search->potential.len)
+        log_info(3, "Preemption will not help schedule pod on any node", pod_ref(search->cycle));
     if (!len && search->errors.len) {
-        refuse(ret, arena, STATUS_ERROR, joined_errors(search));
+        say(ret, arena, STATUS_ERROR, joined_errors(search));
         return;
     }
     if (!len) {
         ret->clear_nomination = true;
-        refuse(ret, arena, STATUS_UNSCHEDULABLE,
-               diagnosis_message(&search->rejections, search->cycle->cluster->live_nodes));
+        say(ret, arena, STATUS_UNSCHEDULABLE,
+            diagnosis_message(&search->rejections, search->cycle->cluster->live_nodes));
         return;
     }
     ret->candidates = arena_array(arena, struct preempt_candidate, len);
@@ -191,11 +222,13 @@ static void conclude(struct search *search, struct preemption *ret)
     ret->status = preempt_call_extenders(search->cycle, &ret->candidates, &ret->candidates_len);
     if (!status_ok(ret->status))
         ret->candidates_len = 0;
-    if (ret->candidates_len)
+    if (ret->candidates_len) {
         preempt_rank(search->cycle->cluster, arena, ret);
-    else
-        refuse(ret, arena, status_ok(ret->status) ? STATUS_UNSCHEDULABLE : STATUS_ERROR,
-               status_ok(ret->status) ? STR("no candidate node for preemption") : ret->status.reasons[0]);
+        say_where(search->cycle->cluster, arena, ret);
+        return;
+    }
+    say(ret, arena, status_ok(ret->status) ? STATUS_UNSCHEDULABLE : STATUS_ERROR,
+        status_ok(ret->status) ? STR("no candidate node for preemption") : ret->status.reasons[0]);
 }
 
 void preempt_find(struct cycle *cycle, const struct diagnosis *diagnosis, struct preempt_options options,
@@ -204,11 +237,13 @@ void preempt_find(struct cycle *cycle, const struct diagnosis *diagnosis, struct
     *ret = (struct preemption){ .chosen = ROW_NONE };
     struct status status = eligible(cycle, diagnosis);
     if (!status_ok(status)) {
-        refuse(ret, cycle->arena, status.code, status.reasons[0]);
+        log_info(5, "Pod is not eligible for preemption", pod_ref(cycle),
+                 log_str("reason", status.reasons[0]));
+        say(ret, cycle->arena, status.code, status.reasons[0]);
         return;
     }
     if (!cycle->cluster->live_nodes) {
-        refuse(ret, cycle->arena, STATUS_ERROR, STR("no nodes available"));
+        say(ret, cycle->arena, STATUS_ERROR, STR("no nodes available"));
         return;
     }
     struct search search;

@@ -17,7 +17,7 @@ extern const struct plugin_args_kind default_preemption_args_kind;
 /* A node where the pod fits once the victims are gone. */
 struct preempt_candidate {
     uint32_t row;
-    struct pod_info **victims; /* most important first, at least one */
+    struct pod_info **victims; /* most important first, at least one; an extender may repeat one */
     uint32_t victims_len;
     int64_t pdb_violations;
 };
@@ -25,8 +25,8 @@ struct preempt_candidate {
 /* Everything in it lives in the cycle's arena. */
 struct preemption {
     struct status status;
-    struct str message;                   /* empty with Success, else begins with "preemption: " */
-    bool clear_nomination;                /* no node can be freed: an older nomination of the pod is void */
+    struct str message;    /* begins with "preemption: "; empty with Success in some releases */
+    bool clear_nomination; /* no node can be freed: an older nomination of the pod is void */
     struct preempt_candidate *candidates; /* those that break no budget come first */
     uint32_t candidates_len;
     uint32_t *top; /* rows that the ranking leaves equal at the top, by name */

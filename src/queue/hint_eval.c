@@ -27,6 +27,39 @@ bool hint_eval_list(const struct queue *queue, const struct wait_list *list,
     return !rejectors || rejectors & interested;
 }
 
+#define for_instances(queue, instance) \
+    for (uint32_t p_ = 0; p_ < (queue)->options.profiles_len; p_++) \
+        for (uint32_t i_ = 0; i_ < (queue)->options.profiles[p_].plugins_len; i_++) \
+            for (const struct plugin_instance *instance = &(queue)->options.profiles[p_].plugins[i_]; \
+                 instance; instance = NULL)
+
+bool hint_eval_narrows(const struct queue *queue, const struct cluster_event *event)
+{
+    bool narrows = false;
+    if (!queue->options.cluster->features.enabled[FEATURE_SchedulerPreQueueingHints] ||
+        event_is_wildcard(event))
+        return false;
+    for_instances(queue, instance)
+    {
+        enum narrowing narrowing = event_narrowing(instance, event);
+        if (narrowing == EVENT_UNNARROWED)
+            continue;
+        const struct probe *probe = queue->options.profiles[0].probe;
+        if (probe)
+            probe->pre_hint(probe->context, instance->plugin->name, narrowing == EVENT_FOR_SOME);
+        if (narrowing == EVENT_FOR_ALL)
+            return false;
+        narrows = true;
+    }
+    return narrows;
+}
+
+bool hint_eval_affects(const struct queue *queue, const struct pod *pod, const struct cluster_event *event)
+{
+    for_instances(queue, instance) if (event_affects(instance, pod, event)) return true;
+    return false;
+}
+
 enum hint hint_eval_plugin(struct queue *queue, const struct queued_pod *entry, uint32_t plugin,
                            const struct cluster_event *event)
 {

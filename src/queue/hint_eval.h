@@ -13,6 +13,10 @@ bool hint_eval_any(const struct queue *queue, const struct cluster_event *event)
 /* Has one of the plugins that rejected the pods of the list? */
 bool hint_eval_list(const struct queue *queue, const struct wait_list *list,
                     const struct cluster_event *event);
+/* With SchedulerPreQueueingHints: do plugins say that the event is for some pods only? */
+bool hint_eval_narrows(const struct queue *queue, const struct cluster_event *event);
+/* Then: is it for this one? */
+bool hint_eval_affects(const struct queue *queue, const struct pod *pod, const struct cluster_event *event);
 /* Calls the hints of the plugins that rejected the pod. */
 enum strategy hint_eval_pod(struct queue *queue, const struct queued_pod *entry,
                             const struct cluster_event *event);

@@ -7,12 +7,12 @@
 #include "base/log.h"
 #include "framework/probe.h"
 #include "framework/run.h"
+#include "queue/backoff.h"
 #include "queue/in_flight.h"
+#include "queue/queue_log.h"
 #include "queue/wait_lists.h"
 
 enum { TRIM_MIN = 4096 }; /* an empty queue gives back tables larger than this */
-#define ORDERING_WINDOW_NS \
-    NS_PER_SECOND /* backoffs end with full seconds: pods that wake together are sorted */
 #define LEFTOVERS_PERIOD_NS (30 * NS_PER_SECOND)
 #define UNSCHEDULABLE_MAX_NS (300 * NS_PER_SECOND)
 
@@ -28,9 +28,9 @@ static bool goes_before(const void *a, const void *b, const void *context)
     const struct queued_pod *x = a, *y = b;
     const struct queue *queue = context;
     if (queue->options.less) {
-        if (queue->options.less(x->pod, y->pod))
+        if (queue->options.less(queue->options.sorter, x->pod, y->pod))
             return true;
-        if (queue->options.less(y->pod, x->pod))
+        if (queue->options.less(queue->options.sorter, y->pod, x->pod))
             return false;
     }
     return x->since_ns != y->since_ns ? x->since_ns < y->since_ns : x->order < y->order;
@@ -68,6 +68,9 @@ void queue_init(struct queue *queue, const struct queue_options *options)
                                              .moved = heap_moved,
                                              .context = queue };
     queue->incoming = xcalloc(QUEUE_NAME_COUNT, sizeof(*queue->incoming));
+    queue->incoming_entities = xcalloc(QUEUE_NAME_COUNT, sizeof(*queue->incoming_entities));
+    queue->pops_backoff = options->cluster->features.enabled[FEATURE_SchedulerPopFromBackoffQ];
+    queue->next_look_ns = time_add(options->now_ns, BACKOFF_WINDOW_NS);
     init_profiles(queue);
 }
 
@@ -97,11 +100,17 @@ void queue_release(struct queue *queue)
     wait_lists_release(queue);
     idmap_release(&queue->entries);
     vec_release(&queue->woken);
-    vec_release(&queue->flight_events);
+    in_flight_release(queue);
     free(queue->interests);
     free(queue->reasons);
     free(queue->incoming);
+    free(queue->incoming_entities);
     arena_release(&queue->scratch);
+}
+
+static const struct release *release_of_queue(const struct queue *queue)
+{
+    return queue->options.cluster->features.release;
 }
 
 /* ---- entries ---- */
@@ -185,8 +194,6 @@ static void trim(struct queue *queue)
             heap_release(&queue->heaps[place]);
     if (queue->woken.cap > TRIM_MIN)
         vec_release(&queue->woken);
-    if (queue->entries.cap > TRIM_MIN)
-        idmap_release(&queue->entries);
 }
 
 static void entry_free(struct queue *queue, struct queued_pod *entry)
@@ -198,40 +205,6 @@ static void entry_free(struct queue *queue, struct queued_pod *entry)
         idmap_remove(&queue->entries, key_of(entry->pod));
     free(entry);
     trim(queue);
-}
-
-/* ---- backoff ---- */
-static int64_t window_of(int64_t time_ns)
-{
-    int64_t past = time_ns % ORDERING_WINDOW_NS;
-    return time_ns - (past < 0 ? past + ORDERING_WINDOW_NS : past);
-}
-
-/* Doubles with every rejection, or with every error in a row. */
-static int64_t backoff_ns(const struct queue_options *options, uint32_t count)
-{
-    uint32_t shift = MIN(count - 1, 62U);
-    if (options->backoff_initial_ns > options->backoff_max_ns >> shift)
-        return options->backoff_max_ns;
-    return options->backoff_initial_ns << shift;
-}
-
-static int64_t saturating_add(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* Is the pod's backoff not over yet? A pod that was not tried has none. */
-static bool is_backing_off(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
-{
-    uint32_t count = entry->errors_in_a_row ? entry->errors_in_a_row : entry->rejections;
-    if (!queue->options.backoff_max_ns || !count)
-        return false;
-    if (!entry->backoff_until_ns)
-        entry->backoff_until_ns =
-            window_of(saturating_add(entry->since_ns, backoff_ns(&queue->options, count)));
-    return entry->backoff_until_ns >= window_of(now_ns);
 }
 
 /* ---- gates ---- */
@@ -260,16 +233,6 @@ void queue_hold_last(struct queue *queue, const struct pod_info *pod, struct pod
     pod_info_ref(victim);
 }
 
-/* The pod has no condition that could say so. */
-static void tell_gate_failed(const struct queued_pod *entry, struct status status, struct arena *arena)
-{
-    const struct meta *meta = &entry->pod->api->meta;
-    struct error err;
-    error_set(&err, -EINVAL, STR_FMT, STR_ARG(status_message(status, arena)));
-    log_error(&err, "Unexpected error running PreEnqueue plugin", log_ref("pod", meta->namespace, meta->name),
-              log_str("plugin", str_from(status.plugin->name)));
-}
-
 /* Calls the PreEnqueue plugins, the one that holds the pod back first. The entry is nowhere meanwhile. The point is
  * reported as Success whatever its plugins return, as in kube-scheduler. */
 static bool is_gated(struct queue *queue, struct queued_pod *entry, struct status *ret)
@@ -282,81 +245,98 @@ static bool is_gated(struct queue *queue, struct queued_pod *entry, struct statu
     entry->gate = GATE_NONE;
     if (status_ok(*ret))
         return false;
-    if (ret->code == STATUS_ERROR)
-        tell_gate_failed(entry, *ret, &queue->scratch);
+    queue_log_gate(entry, *ret, &queue->scratch);
     entry->gate = (int32_t)profile_find(profile, ret->plugin->name)->index;
     entry->unschedulable |= (uint64_t)1 << entry->gate;
     return true;
 }
 
 /* ---- into a place ---- */
-/* kube-scheduler's log lines. */
-static void tell_entered(const struct queued_pod *entry, enum queue_name name, enum event_label why)
+/* Why a pod comes into a queue, and how that is counted. */
+struct arrival {
+    enum event_label why;
+    bool by_hint;           /* its strategy is that of hints: as an entity it counts in other queues only */
+    bool was_listed;        /* it was in a wait list, and does not come into one anew */
+    enum strategy strategy; /* of by_hint */
+};
+
+static bool counts_as_entity(const struct arrival *arrival, enum queue_name name)
 {
-    static const char *const names[] = { "Active", "Backoff", "Unschedulable" };
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    const struct meta *meta = &entry->pod->api->meta;
-    log_info(why == LABEL_ATTEMPT_FAILURE ? 3 : 5,
-             name == QUEUE_NAME_UNSCHEDULABLE && entry->gate != GATE_NONE
-                 ? "Pod moved to an internal scheduling queue, because the pod is gated"
-                 : "Pod moved to an internal scheduling queue",
-             log_ref("pod", meta->namespace, meta->name), log_str("event", event_label_text(why, &arena)),
-             log_str("queue", str_from(names[name])));
+    static const enum queue_name meant[] = { [STRATEGY_SKIP] = QUEUE_NAME_UNSCHEDULABLE,
+                                             [STRATEGY_AFTER_BACKOFF] = QUEUE_NAME_BACKOFF,
+                                             [STRATEGY_AT_ONCE] = QUEUE_NAME_ACTIVE };
+    return !arrival->by_hint || meant[arrival->strategy] != name;
 }
 
 static void entered(struct queue *queue, const struct queued_pod *entry, enum queue_name name,
-                    enum event_label why)
+                    const struct arrival *arrival)
 {
+    enum event_label why = arrival->why;
     queue->incoming[name][why]++;
-    if (__atomic_load_n(&log_highest_verbosity, __ATOMIC_RELAXED) >= 3)
-        tell_entered(entry, name, why);
+    queue->incoming_entities[name][why] += counts_as_entity(arrival, name);
+    if (__atomic_load_n(&log_highest_verbosity, __ATOMIC_RELAXED) >= 5)
+        queue_log_entered(queue, entry, name, why);
 }
 
-static void enter_wait_list(struct queue *queue, struct queued_pod *entry, enum event_label why)
+static void enter_wait_list(struct queue *queue, struct queued_pod *entry, const struct arrival *arrival)
 {
-    entered(queue, entry, QUEUE_NAME_UNSCHEDULABLE, why);
+    if (!arrival->was_listed)
+        entered(queue, entry, QUEUE_NAME_UNSCHEDULABLE, arrival);
     wait_lists_add(queue, entry);
     set_place(queue, entry, entry->gate == GATE_NONE ? QUEUE_UNSCHEDULABLE : QUEUE_GATED);
 }
 
-static void enter_active(struct queue *queue, struct queued_pod *entry, enum event_label why, int64_t now_ns)
+static void enter_active(struct queue *queue, struct queued_pod *entry, const struct arrival *arrival,
+                         int64_t now_ns)
 {
     if (entry->first_attempt_ns == QUEUE_NEVER)
         entry->first_attempt_ns = now_ns;
-    entered(queue, entry, QUEUE_NAME_ACTIVE, why);
+    entered(queue, entry, QUEUE_NAME_ACTIVE, arrival);
     set_place(queue, entry, QUEUE_ACTIVE);
     heap_push(&queue->heaps[QUEUE_ACTIVE], entry);
 }
 
 /* A rejected pod may be taken out before its time; one that failed with an error may not: the API server may be
  * overloaded. */
-static void enter_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why)
+static void enter_backoff(struct queue *queue, struct queued_pod *entry, const struct arrival *arrival)
 {
     bool failed = !(entry->unschedulable | entry->pending) && entry->errors_in_a_row;
-    entered(queue, entry, QUEUE_NAME_BACKOFF, why);
+    entered(queue, entry, QUEUE_NAME_BACKOFF, arrival);
     set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
     heap_push(&queue->heaps[entry->place], entry);
 }
 
 /* The entry, which is nowhere, goes where the strategy says, if its gates let it. True: it will be tried. */
-static bool send(struct queue *queue, struct queued_pod *entry, enum strategy strategy, enum event_label why,
-                 int64_t now_ns)
+static bool send(struct queue *queue, struct queued_pod *entry, const struct arrival *arrival, int64_t now_ns)
 {
     struct status gate;
+    enum strategy strategy = arrival->strategy;
     arena_reset(&queue->scratch);
-    bool waits = strategy == STRATEGY_AFTER_BACKOFF && is_backing_off(queue, entry, now_ns);
-    if (strategy == STRATEGY_SKIP || is_gated(queue, entry, &gate)) {
+    bool waits = strategy == STRATEGY_AFTER_BACKOFF && backoff_goes_on(queue, entry, now_ns);
+    bool is_checked = !waits || queue->pops_backoff; /* else its gates are asked when the backoff ends */
+    if (strategy == STRATEGY_SKIP || (is_checked && is_gated(queue, entry, &gate))) {
         entry->was_flushed &= strategy == STRATEGY_SKIP;
         entry->missed |= strategy != STRATEGY_SKIP;
-        enter_wait_list(queue, entry, why);
+        enter_wait_list(queue, entry, arrival);
         return false;
     }
     entry->missed = false;
     if (waits)
-        enter_backoff(queue, entry, why);
+        enter_backoff(queue, entry, arrival);
     else
-        enter_active(queue, entry, why, now_ns);
+        enter_active(queue, entry, arrival, now_ns);
     return true;
+}
+
+/* Out of its backoff. If pods are popped from there, its gates were open when it came there. */
+static void end_backoff(struct queue *queue, struct queued_pod *entry, enum event_label why, int64_t now_ns)
+{
+    struct arrival arrival = { .why = why, .strategy = STRATEGY_AT_ONCE };
+    take_out(queue, entry);
+    if (queue->pops_backoff)
+        enter_active(queue, entry, &arrival, now_ns);
+    else
+        send(queue, entry, &arrival, now_ns);
 }
 
 /* ---- pods come and go ---- */
@@ -368,12 +348,16 @@ static enum event_label label_of_pod(uint32_t actions)
 static struct queued_pod *add(struct queue *queue, struct pod_info *pod, uint32_t profile,
                               enum event_label why, int64_t now_ns, struct status *ret_gate)
 {
+    struct arrival arrival = { .why = why };
     struct queued_pod *entry = entry_new(queue, pod, profile, now_ns);
     arena_reset(&queue->scratch);
-    if (is_gated(queue, entry, ret_gate))
-        enter_wait_list(queue, entry, why);
-    else
-        enter_active(queue, entry, why, now_ns);
+    if (is_gated(queue, entry, ret_gate)) {
+        if (!release_of_queue(queue)->gated_pods_are_nominated)
+            cluster_denominate(queue->options.cluster, pod); /* until it is updated */
+        enter_wait_list(queue, entry, &arrival);
+    } else {
+        enter_active(queue, entry, &arrival, now_ns);
+    }
     return entry;
 }
 
@@ -391,7 +375,7 @@ static void update_rejected(struct queue *queue, struct queued_pod *entry, const
     bool tried = false;
     for (uint32_t i = 0; i < actions->len && !tried; i++) {
         const struct cluster_event event = {
-            .resource = pod_event_resource(entry->pod->api),
+            .resource = pod_own_event_resource(&queue->options.cluster->features, entry->pod->api),
             .actions = actions->items[i],
             .before = before,
             .after = entry->pod->api,
@@ -400,7 +384,85 @@ static void update_rejected(struct queue *queue, struct queued_pod *entry, const
         if (strategy == STRATEGY_SKIP)
             continue;
         take_out(queue, entry);
-        tried = send(queue, entry, strategy, event_label(&event), now_ns);
+        tried = send(queue, entry,
+                     &(struct arrival){ event_label(&event), .by_hint = true, .was_listed = true,
+                                        .strategy = strategy },
+                     now_ns);
+    }
+}
+
+/* Plugins whose hints may answer otherwise for the new version of a pod, by index. A hint reads what the plugin
+ * declares in `reads`, which the class has, and what an action is named for. One of a plugin without `reads` may read
+ * anything of what users can change. */
+static uint64_t hints_affected(const struct profile *profile, const struct pod_info *before,
+                               const struct pod_info *after, const struct action_list *actions)
+{
+    uint64_t affected = 0;
+    if (before->class != after->class || actions->len != 1 || actions->items[0] != ACTION_UPDATE)
+        return UINT64_MAX;
+    if (same_field(KIND_POD, "metadata.annotations", before->api, after->api) &&
+        same_field(KIND_POD, "spec", before->api, after->api))
+        return 0;
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        if (!profile->plugins[i].plugin->reads)
+            affected |= UINT64_C(1) << i;
+    return affected;
+}
+
+/* kube-scheduler asks the hints when the pod comes back, about its newest version. Here they have been asked already;
+ * the events are not kept: where a hint might answer otherwise now, the pod counts as helped. */
+static void renew_hints(struct queue *queue, struct queued_pod *entry, const struct pod_info *before,
+                        const struct action_list *actions)
+{
+    in_flight_catch_up(queue, entry);
+    entry->helped |= entry->interested &
+                     hints_affected(&queue->options.profiles[entry->profile], before, entry->pod, actions);
+}
+
+static void update_in_flight(struct queue *queue, struct queued_pod *entry, const struct pod_info *before,
+                             const struct action_list *actions)
+{
+    const struct pod *after = entry->pod->api;
+    renew_hints(queue, entry, before, actions);
+    for (uint32_t i = 0; i < actions->len && in_flight_has(queue, entry); i++)
+        in_flight_note(queue,
+                       &(struct cluster_event){
+                           .resource = pod_own_event_resource(&queue->options.cluster->features, after),
+                           .actions = actions->items[i],
+                           .before = before->api,
+                           .after = after,
+                       });
+}
+
+/* The entry stays where it is. */
+static void take_version(struct queue *queue, struct queued_pod *entry, struct pod_info *after)
+{
+    struct heap *heap = heap_of(queue, entry->place);
+    if (heap)
+        heap_remove(heap, entry->at);
+    idmap_remove(&queue->entries, key_of(entry->pod));
+    idmap_put(&queue->entries, key_of(after), entry);
+    entry->pod = after;
+    if (heap)
+        heap_push(heap, entry);
+}
+
+static struct action_list actions_between(struct queue *queue, const struct pod_info *before,
+                                          const struct pod_info *after)
+{
+    arena_reset(&queue->scratch);
+    return pod_update_actions(&queue->options.cluster->features, before->api, after->api, &queue->scratch);
+}
+
+void queue_replace(struct queue *queue, struct pod_info *before, struct pod_info *after)
+{
+    struct queued_pod *entry = queue_find(queue, before);
+    if (!entry)
+        return;
+    take_version(queue, entry, after);
+    if (entry->place == QUEUE_IN_FLIGHT) {
+        struct action_list actions = actions_between(queue, before, after);
+        renew_hints(queue, entry, before, &actions);
     }
 }
 
@@ -410,29 +472,17 @@ void queue_update(struct queue *queue, struct pod_info *before, struct pod_info 
     struct queued_pod *entry = queue_find(queue, before);
     struct status gate;
     if (!entry) {
-        add(queue, after, profile, label_of_pod(ACTION_UPDATE), now_ns, &gate);
+        add(queue, after, profile,
+            label_of_pod(release_of_queue(queue)->queues_hold_entities ? ACTION_ADD : ACTION_UPDATE), now_ns,
+            &gate);
         return;
     }
-    arena_reset(&queue->scratch);
-    struct action_list actions = pod_update_actions(before->api, after->api, &queue->scratch);
-    struct heap *heap = heap_of(queue, entry->place);
-    if (heap)
-        heap_remove(heap, entry->at);
-    idmap_remove(&queue->entries, key_of(before));
-    idmap_put(&queue->entries, key_of(after), entry);
-    entry->pod = after;
-    if (heap) {
-        heap_push(heap, entry);
-    } else if (entry->place == QUEUE_IN_FLIGHT) {
-        entry->helped = entry->interested;
-        for (uint32_t i = 0; i < actions.len && in_flight_has(queue, entry); i++)
-            in_flight_note(queue, &(struct cluster_event){ .resource = pod_event_resource(after->api),
-                                                           .actions = actions.items[i],
-                                                           .before = before->api,
-                                                           .after = after->api });
-    } else {
+    struct action_list actions = actions_between(queue, before, after);
+    take_version(queue, entry, after);
+    if (entry->place == QUEUE_IN_FLIGHT)
+        update_in_flight(queue, entry, before, &actions);
+    else if (!heap_of(queue, entry->place))
         update_rejected(queue, entry, before->api, &actions, now_ns);
-    }
 }
 
 void queue_remove(struct queue *queue, const struct pod_info *pod)
@@ -452,16 +502,27 @@ void queue_remove(struct queue *queue, const struct pod_info *pod)
 struct queued_pod *queue_pop(struct queue *queue)
 {
     struct queued_pod *entry = heap_pop(&queue->heaps[QUEUE_ACTIVE]);
+    if (!entry && !queue->pops_backoff)
+        return NULL;
     if (!entry) {
         entry = heap_pop(&queue->heaps[QUEUE_BACKOFF]);
         if (!entry)
             return NULL;
         queue->incoming[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF]++;
+        queue->incoming_entities[QUEUE_NAME_ACTIVE][LABEL_POP_FROM_BACKOFF]++;
     }
     set_place(queue, entry, QUEUE_IN_FLIGHT);
     in_flight_add(queue, entry);
+    entry->is_postponed = false;
     entry->attempts++;
+    queue->pops++;
     return entry;
+}
+
+void queue_await(struct queue *queue, struct queued_pod *entry, uint64_t plugins)
+{
+    assert(entry->place == QUEUE_IN_FLIGHT);
+    in_flight_group(queue, entry, plugins);
 }
 
 void queue_settle(struct queue *queue, struct queued_pod *entry)
@@ -487,7 +548,10 @@ void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unsch
     entry->flushed_ns = 0;
     entry->was_flushed = entry->missed = false;
     refresh_age(queue, entry, now_ns);
-    send(queue, entry, in_flight_strategy(entry), LABEL_ATTEMPT_FAILURE, now_ns);
+    enum strategy strategy = in_flight_strategy(entry);
+    send(queue, entry, &(struct arrival){ LABEL_ATTEMPT_FAILURE, .by_hint = true, .strategy = strategy },
+         now_ns);
+    queue_log_failed(queue, entry, strategy);
 }
 
 void queue_done(struct queue *queue, struct queued_pod *entry)
@@ -512,7 +576,7 @@ static void wake(struct queue *queue, const struct cluster_event *event, int64_t
         if (strategy == STRATEGY_SKIP)
             continue;
         take_out(queue, entry);
-        send(queue, entry, strategy, why, now_ns);
+        send(queue, entry, &(struct arrival){ why, .by_hint = true, .strategy = strategy }, now_ns);
     }
     vec_clear(&queue->woken);
     in_flight_note(queue, event);
@@ -522,7 +586,9 @@ void queue_event(struct queue *queue, const struct cluster_event *event, const s
                  int64_t now_ns)
 {
     bool waiting = queue->counts[QUEUE_UNSCHEDULABLE] || queue->counts[QUEUE_GATED];
-    if ((!waiting && list_empty(&queue->in_flight)) || !hint_eval_any(queue, event))
+    bool matters = (waiting || !list_empty(&queue->in_flight)) && hint_eval_any(queue, event);
+    bool narrows = hint_eval_narrows(queue, event); /* counted though no pod waits */
+    if (!matters)
         return;
     if (waiting)
         vec_for(&queue->wait_lists, at) {
@@ -530,7 +596,8 @@ void queue_event(struct queue *queue, const struct cluster_event *event, const s
             if (!hint_eval_list(queue, list, event))
                 continue;
             vec_for(&list->pods, entry)
-                if (passes(only, (*entry)->pod))
+                if (passes(only, (*entry)->pod) &&
+                    (!narrows || hint_eval_affects(queue, (*entry)->pod->api, event)))
                     *vec_push(&queue->woken) = *entry;
         }
     wake(queue, event, now_ns);
@@ -545,37 +612,61 @@ void queue_activate(struct queue *queue, struct pod_info *pod, int64_t now_ns)
     case QUEUE_UNSCHEDULABLE:
     case QUEUE_GATED:
         take_out(queue, entry);
-        send(queue, entry, STRATEGY_AT_ONCE, LABEL_FORCE_ACTIVATE, now_ns);
+        send(queue, entry,
+             &(struct arrival){ LABEL_FORCE_ACTIVATE, .was_listed = true, .strategy = STRATEGY_AT_ONCE },
+             now_ns);
         break;
     case QUEUE_BACKOFF:
-    case QUEUE_ERROR_BACKOFF: /* its gates were open when it came here */
-        take_out(queue, entry);
-        enter_active(queue, entry, LABEL_FORCE_ACTIVATE, now_ns);
+    case QUEUE_ERROR_BACKOFF:
+        end_backoff(queue, entry, LABEL_FORCE_ACTIVATE, now_ns);
         break;
     case QUEUE_IN_FLIGHT:
-        if (in_flight_has(queue, entry))
-            in_flight_note(queue, &(struct cluster_event){ .resource = EVENT_ANY,
-                                                           .actions = ACTION_ALL,
-                                                           .after = pod->api,
-                                                           .cause = LABEL_FORCE_ACTIVATE });
+        in_flight_activate(queue, entry);
         break;
     default:
         break;
     }
 }
 
-void queue_hold_end(struct queue *queue, struct pod_info *pod, bool failed, int64_t now_ns)
+void queue_hold_end(struct queue *queue, struct pod_info *pod, bool at_once, int64_t now_ns)
 {
     struct queued_pod *entry = queue_find(queue, pod);
     if (!entry)
         return;
     end_hold(queue, entry);
-    if (failed) {
+    if (at_once) {
         queue_activate(queue, pod, now_ns);
     } else if (entry->place == QUEUE_GATED && entry->missed) {
         take_out(queue, entry);
-        send(queue, entry, STRATEGY_AFTER_BACKOFF, label_of_pod(ACTION_UPDATE), now_ns);
+        send(queue, entry,
+             &(struct arrival){ label_of_pod(ACTION_UPDATE), .by_hint = true,
+                                .strategy = STRATEGY_AFTER_BACKOFF },
+             now_ns);
     }
+}
+
+int queued_by_arrival(const void *a, const void *b)
+{
+    const struct queued_pod *x = *(struct queued_pod *const *)a, *y = *(struct queued_pod *const *)b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void queue_postpone(struct queued_pod *entry)
+{
+    entry->is_postponed = true;
+}
+
+void queue_end_postponed(struct queue *queue, int64_t now_ns)
+{
+    VEC(struct queued_pod *) found = { 0 };
+    map_for(&queue->entries, slot)
+        if (((const struct queued_pod *)slot->value)->is_postponed)
+            *vec_push(&found) = slot->value;
+    if (found.len)
+        qsort(found.items, found.len, sizeof(*found.items), queued_by_arrival);
+    vec_for(&found, entry)
+        queue_activate(queue, (*entry)->pod, now_ns);
+    vec_release(&found);
 }
 
 /* ---- another configuration ---- */
@@ -585,16 +676,11 @@ static uint32_t number_of(const struct queue *queue, const struct queued_pod *en
                           entry->pod->api->spec.scheduler_name);
 }
 
-int queued_by_arrival(const void *a, const void *b)
-{
-    const struct queued_pod *x = *(struct queued_pod *const *)a, *y = *(struct queued_pod *const *)b;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
 /* What is remembered for the pod is by index of plugins that are gone. Events are not remembered for a pod that has no
  * profile any more. */
 static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 {
+    in_flight_ungroup(queue, entry);
     entry->interested = entry->helped = 0;
     entry->helped_anyway = true;
     entry->profile = number_of(queue, entry);
@@ -611,7 +697,7 @@ static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t no
     entry->unschedulable = entry->pending = 0;
     entry->gate = GATE_NONE;
     entry->backoff_until_ns = 0;
-    send(queue, entry, STRATEGY_AFTER_BACKOFF, LABEL_FORCE_ACTIVATE, now_ns);
+    send(queue, entry, &(struct arrival){ LABEL_FORCE_ACTIVATE, .strategy = STRATEGY_AFTER_BACKOFF }, now_ns);
 }
 
 /* Takes all out of their places first: orders, counts and wait lists are of the old profiles. */
@@ -646,14 +732,14 @@ void queue_reconfigure(struct queue *queue, const struct queue_options *options,
 }
 
 /* ---- time ---- */
-static void end_backoffs(struct queue *queue, struct heap *heap, int64_t now_ns)
+/* `looked_ns`: when the queue looked for them, or had to. */
+static void end_backoffs(struct queue *queue, struct heap *heap, int64_t looked_ns, int64_t now_ns)
 {
     while (heap->items.len) {
         struct queued_pod *entry = heap->items.items[0];
-        if (is_backing_off(queue, entry, now_ns))
+        if (backoff_goes_on(queue, entry, looked_ns))
             return;
-        take_out(queue, entry);
-        enter_active(queue, entry, LABEL_BACKOFF_COMPLETE, now_ns);
+        end_backoff(queue, entry, LABEL_BACKOFF_COMPLETE, now_ns);
     }
 }
 
@@ -678,24 +764,16 @@ static void flush_leftovers(struct queue *queue, int64_t now_ns)
 
 void queue_tick(struct queue *queue, int64_t now_ns)
 {
-    end_backoffs(queue, &queue->heaps[QUEUE_BACKOFF], now_ns);
-    end_backoffs(queue, &queue->heaps[QUEUE_ERROR_BACKOFF], now_ns);
+    if (queue->pops_backoff || now_ns >= queue->next_look_ns) {
+        queue->next_look_ns = backoff_look_after(queue, now_ns);
+        int64_t looked_ns = queue->pops_backoff ? now_ns : queue->next_look_ns - BACKOFF_WINDOW_NS;
+        end_backoffs(queue, &queue->heaps[QUEUE_BACKOFF], looked_ns, now_ns);
+        end_backoffs(queue, &queue->heaps[QUEUE_ERROR_BACKOFF], looked_ns, now_ns);
+    }
     if (now_ns < queue->next_leftovers_ns)
         return;
     flush_leftovers(queue, now_ns);
-    queue->next_leftovers_ns = saturating_add(now_ns, LEFTOVERS_PERIOD_NS);
-}
-
-int64_t queue_next_backoff(const struct queue *queue)
-{
-    int64_t due = QUEUE_NEVER;
-    for (enum queue_place place = QUEUE_BACKOFF; place <= QUEUE_ERROR_BACKOFF; place++) {
-        if (!queue->heaps[place].items.len)
-            continue;
-        const struct queued_pod *first = queue->heaps[place].items.items[0];
-        due = MIN(due, saturating_add(first->backoff_until_ns, ORDERING_WINDOW_NS));
-    }
-    return due;
+    queue->next_leftovers_ns = time_add(now_ns, LEFTOVERS_PERIOD_NS);
 }
 
 int64_t queue_next_due(const struct queue *queue)

@@ -22,6 +22,9 @@
  * A pod that preempts is held until all its victims were deleted and the last one has left: a PreEnqueue plugin with
  * gates_preemptors (DefaultPreemption) gates it meanwhile, so that it does not look for other victims.
  *
+ * Without the feature gate SchedulerPopFromBackoffQ nothing is taken from backoff before its time, the gates are asked
+ * when a pod leaves it, and its end is looked for once a second from the start of the queue on.
+ *
  * Time comes in as an argument, in nanoseconds since 1970; queue_next_due() tells when queue_tick() has something to
  * do. Memory follows the number of pods; popping and putting back allocate nothing. */
 #ifndef QUEUE_QUEUE_H
@@ -60,6 +63,9 @@ enum { GATE_NONE = -1 };
 
 struct wait_list;
 
+/* As a plugin that rejected a pod: none did, and no event helps the pod. A registry has fewer plugins than bits. */
+#define QUEUE_REJECTED_BY_NONE (UINT64_C(1) << (PLUGINS_MAX - 1))
+
 /* A pod that waits or is in flight. Read-only for others than the queue. */
 struct queued_pod {
     struct pod_info *pod; /* NULL: went away while in flight */
@@ -81,22 +87,27 @@ struct queued_pod {
     bool was_flushed;                /* nothing woke it but its long wait */
     bool missed;                     /* something that may help happened while its gate held it back */
     bool is_held;                    /* its victims are being deleted */
+    bool is_postponed;               /* it needs victims, which must not be deleted yet */
     struct pod_info *last_victim;    /* all others were deleted; referenced. NULL: not yet */
 
     /* in flight */
     struct list_link flight;
-    uint64_t interested;  /* by plugin index: something happened that it has a rule for */
-    uint64_t helped;      /* by plugin index: something happened that may change its answer */
-    bool helped_anyway;   /* whichever plugin rejects it */
-    uint64_t events_from; /* number of the first event since */
+    struct list_link noted;     /* in queue.noted, or in the list of its group */
+    struct flight_group *group; /* it waits for plugins at Permit; NULL: any plugin may reject it */
+    uint64_t grouped_from;      /* number of the first event that the group has noted for it */
+    uint64_t interested;        /* by plugin index: something happened that it has a rule for */
+    uint64_t helped;            /* by plugin index: something happened that may change its answer */
+    bool helped_anyway;         /* whichever plugin rejects it */
+    uint64_t events_from;       /* number of the first event since */
 };
 
 struct queue_options {
     const struct profile *profiles;
     uint32_t profiles_len;
     struct cluster *cluster; /* what hints look at */
-    bool (*less)(const struct pod_info *a,
-                 const struct pod_info *b);     /* of the QueueSort plugin; NULL: by age */
+    /* Of the QueueSort plugin, whose data `sorter` is; NULL: by age. */
+    bool (*less)(const void *self, const struct pod_info *a, const struct pod_info *b);
+    const void *sorter;
     int64_t backoff_initial_ns, backoff_max_ns; /* a maximum of 0: no backoff */
     int64_t unschedulable_max_ns; /* then a pod is tried again though nothing helped; 0: five minutes */
     int64_t now_ns;
@@ -108,16 +119,24 @@ struct queue {
     VEC(struct wait_list *) wait_lists;     /* of unschedulable and gated pods */
     struct idmap entries;                   /* address of a pod_info to its queued_pod */
     VEC(struct queued_pod *) woken;
-    struct list in_flight;            /* struct queued_pod, oldest first */
-    VEC(uint16_t) flight_events;      /* labels of what happened since the oldest was popped */
-    uint64_t flight_events_from;      /* number of the first of them */
-    struct event_interest *interests; /* by profile */
+    struct list in_flight;                    /* struct queued_pod, oldest first */
+    struct list noted;                        /* those of them for which hints are evaluated one by one */
+    VEC(struct flight_group *) flight_groups; /* the others; in_flight.h */
+    VEC(uint16_t) flight_events;              /* labels of what happened since the oldest was popped */
+    uint64_t flight_events_from;              /* number of the first of them */
+    struct event_interest *interests;         /* by profile */
+    bool pops_backoff;    /* pods that back off are popped when none is active (SchedulerPopFromBackoffQ) */
+    int64_t next_look_ns; /* if not: when backoffs that are over end */
     uint64_t arrivals;
+    uint64_t pops;       /* attempts that began, of all pods */
+    uint64_t pods_noted; /* pods in flight that were looked at for an event, so far */
     int64_t next_leftovers_ns;
     struct arena scratch;
     size_t counts[QUEUE_PLACE_COUNT];
     uint32_t (*reasons)[PLUGINS_MAX];  /* by profile and plugin: pods that it rejected and that wait */
     uint64_t (*incoming)[LABEL_COUNT]; /* by enum queue_name and label: pods that came in */
+    /* Likewise, without those that a hint sent there: newer releases count entities so. */
+    uint64_t (*incoming_entities)[LABEL_COUNT];
 };
 
 void queue_init(struct queue *queue, const struct queue_options *options);
@@ -136,6 +155,8 @@ struct queued_pod *queue_add(struct queue *queue, struct pod_info *pod, uint32_t
  * is not known yet is added. */
 void queue_update(struct queue *queue, struct pod_info *before, struct pod_info *after, uint32_t profile,
                   int64_t now_ns);
+/* The pod has another version, and that is no event: it has a place already, or nothing has changed. */
+void queue_replace(struct queue *queue, struct pod_info *before, struct pod_info *after);
 /* The pod is gone or needs no decision; it may wait anywhere, or nowhere. One in flight stays so until it is given
  * back, and then it is gone. */
 void queue_remove(struct queue *queue, const struct pod_info *pod);
@@ -146,6 +167,8 @@ struct queued_pod *queue_find(const struct queue *queue, const struct pod_info *
 struct queued_pod *queue_pop(struct queue *queue);
 /* No plugin can reject it any more: what happens from now on need not be remembered for it. */
 void queue_settle(struct queue *queue, struct queued_pod *entry);
+/* Only these plugins (by index) can still reject the pod: it waits for them at Permit. */
+void queue_await(struct queue *queue, struct queued_pod *entry, uint64_t plugins);
 /* It has no node. The plugins that rejected it are bits by plugin index (pending ones are in both); none: an error, and
  * it is tried again after a while. */
 void queue_requeue(struct queue *queue, struct queued_pod *entry, uint64_t unschedulable, uint64_t pending,
@@ -177,10 +200,13 @@ int64_t queue_next_backoff(const struct queue *queue);
 void queue_hold(struct queued_pod *entry);
 /* All its victims but this one were deleted: the pod is held only until it is gone or terminating. */
 void queue_hold_last(struct queue *queue, const struct pod_info *pod, struct pod_info *victim);
-/* All were deleted. The pod is not held any more; if something that may help happened meanwhile, it counts now. Failed:
- * the pod is tried at once. */
-void queue_hold_end(struct queue *queue, struct pod_info *pod, bool failed, int64_t now_ns);
+/* All were deleted. The pod is not held any more; if something that may help happened meanwhile, it counts now. Or the
+ * pod is tried at once. */
+void queue_hold_end(struct queue *queue, struct pod_info *pod, bool at_once, int64_t now_ns);
 bool queue_is_held(const struct queue *queue, const struct queued_pod *entry);
+/* The pod in flight needs victims, which must not be deleted yet; when they may, all such pods are tried at once. */
+void queue_postpone(struct queued_pod *entry);
+void queue_end_postponed(struct queue *queue, int64_t now_ns);
 
 /* ---- for metrics and views ---- */
 /* Adds the events that are remembered for pods in flight to counts[label]. */

@@ -442,7 +442,11 @@ static void repeat_last(struct parser *p, struct regex_node *concat)
 {
     struct regex_node *last = list_item(concat->parts.last, struct regex_node, link);
     if (!last) {
-        fail(p, "missing argument to repetition operator", p->at, p->at + 1);
+        int min, max;
+        size_t from = p->at;
+        take_repeat(p, &min, &max);
+        accept(p, "?");
+        fail(p, "missing argument to repetition operator", from, p->at);
         return;
     }
     list_remove(&concat->parts, &last->link);

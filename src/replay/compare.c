@@ -403,11 +403,15 @@ int compare_entry(struct comparison *comparison, const struct recording_entry *e
     switch (entry->kind) {
 #define X(name, handler) case JOURNAL_##name:
         WATCH_INPUTS(X)
+        WATCH_INPUTS_LATER(X)
 #undef X
         return take_message(comparison, entry, err);
     case JOURNAL_TICK:
         engine_tick(&comparison->replay->engine, entry->now_ns);
         carry_out_all(comparison, entry->now_ns);
+        return 0;
+    case JOURNAL_CLOCK:
+        engine_set_wall_clock(&comparison->replay->engine, recording_clock(entry));
         return 0;
     case JOURNAL_DECISION:
         comparison->recorded = entry;

@@ -348,3 +348,15 @@ int recording_list(const char *path, struct arena *arena, struct recording_summa
     recording_close(&all);
     return r;
 }
+
+int64_t recording_clock(const struct recording_entry *entry)
+{
+    struct protobuf_reader reader = protobuf_reader(entry->body);
+    struct protobuf_field field;
+    const int64_t max_ns = (int64_t)RECORDING_TIME_MAX_NS;
+    int64_t ahead_ns = 0;
+    while (protobuf_next(&reader, &field) > 0)
+        if (field.tag == CLOCK_AHEAD_NS && field.wire == WIRE_VARINT)
+            ahead_ns = (int64_t)field.number;
+    return MAX(MIN(ahead_ns, max_ns), -max_ns);
+}

@@ -68,4 +68,7 @@ int recording_list(const char *path, struct arena *arena, struct recording_summa
 
 int entry_read(struct str body, struct entry_fields *ret, struct error *err);
 
+/* What engine_set_wall_clock() was told. No sum with the time of an entry overflows. */
+int64_t recording_clock(const struct recording_entry *entry);
+
 #endif

@@ -6,6 +6,7 @@
 #include "api/fields.h"
 #include "api/protobuf.h"
 #include "framework/blocking_work.h"
+#include "input/config_folder.h"
 #include "plugins/registry.h"
 #include "replay/replayed_extender.h"
 
@@ -13,11 +14,33 @@ enum { ENTRIES_BETWEEN_PROGRESS = 1024 };
 
 /* ---- the beginning ---- */
 
+/* The release that it stood in for, with the defaults of its gates. Recordings that name none are of 1.36. */
+static int read_release(struct replay *replay, struct str body, struct error *err)
+{
+    struct protobuf_reader reader = protobuf_reader(body);
+    struct protobuf_field field;
+    uint64_t minor = RELEASE_UNNAMED, compatible = 0;
+    while (protobuf_next(&reader, &field) > 0) {
+        if (field.tag == HEAD_RELEASE && field.wire == WIRE_VARINT)
+            minor = field.number;
+        else if (field.tag == HEAD_COMPATIBLE && field.wire == WIRE_VARINT)
+            compatible = field.number;
+    }
+    const struct release *release = release_of((int64_t)minor);
+    if (!release)
+        return error_set(err, -ENOTSUP, "it was recorded as Kubernetes 1.%llu, which is not known here",
+                         (unsigned long long)minor);
+    features_default(&replay->features, release, (int)MIN(compatible, minor));
+    return 0;
+}
+
 static int read_features(struct replay *replay, struct str body, struct error *err)
 {
     struct protobuf_reader reader = protobuf_reader(body);
     struct protobuf_field field;
-    features_default(&replay->features);
+    int r = read_release(replay, body, err);
+    if (r < 0)
+        return r;
     while (protobuf_next(&reader, &field) > 0) {
         if (field.tag != HEAD_FEATURE || field.wire != WIRE_BYTES || str_find(field.bytes, '=') < 0)
             continue;
@@ -31,6 +54,26 @@ static int read_features(struct replay *replay, struct str body, struct error *e
                              STR_ARG(name));
     }
     return 0;
+}
+
+/* As another release: its gates have their defaults there, but for those that were set when it was recorded. */
+static void choose_release(struct replay *replay)
+{
+    const struct release *other = replay->options.release;
+    struct features before, now;
+    replay->recorded_features = replay->features;
+    replay->recorded_release = replay->features.release;
+    replay->compares = replay->options.config || (other && other != replay->recorded_release);
+    if (!other || other == replay->recorded_release)
+        return;
+    features_default(&before, replay->recorded_release, replay->features.compatible);
+    features_default(&now, other, 0);
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        const struct feature_state *state = feature_state(&now, (enum feature)i);
+        if (replay->features.enabled[i] != before.enabled[i] && state && !state->locked)
+            now.enabled[i] = replay->features.enabled[i];
+    }
+    replay->features = now;
 }
 
 /* A plugin that came from a shared object when it was recorded is not here unless it is loaded again. */
@@ -52,22 +95,30 @@ static int without_plugin(struct error *err, int r)
 static int read_config(struct replay *replay, struct str recorded, struct scheduler_config *ret,
                        struct error *err)
 {
+    int opened = replay->options.open_plugins ? replay->options.open_plugins(recorded, err) : 0;
+    if (opened < 0)
+        return opened;
     struct plugin_catalog catalog = registry_catalog(replay->options.registry, &replay->arena);
-    const struct config_env env = { .catalog = &catalog, .features = &replay->features };
-    if (replay->options.config)
-        return config_load(replay->options.config, &env, &replay->arena, ret, &replay->warnings, err);
+    struct config_env env = { .catalog = &catalog, .features = &replay->features };
+    const char *path;
+    int r = config_folder_resolve(replay->options.config, &replay->arena, &path, &replay->warnings, err);
+    if (r < 0)
+        return r;
+    if (path)
+        return config_load(path, &env, &replay->arena, ret, &replay->warnings, err);
+    env.features = &replay->recorded_features; /* it may have fields that another release does not know */
     char *text = xcalloc(1, recorded.len + YYJSON_PADDING_SIZE);
     if (recorded.len)
         memcpy(text, recorded.ptr, recorded.len);
-    int r = config_load_text("the recorded configuration", text, recorded.len, &env, &replay->arena, ret,
-                             &replay->warnings, err);
+    r = config_load_text("the recorded configuration", text, recorded.len, &env, &replay->arena, ret,
+                         &replay->warnings, err);
     return r < 0 ? without_plugin(err, r) : 0;
 }
 
-/* Another configuration decides without its extenders, which cannot be called. */
+/* What is compared is decided without extenders, which cannot be called. */
 static int make_extenders(struct replay *replay, struct replay_setup *setup, struct error *err)
 {
-    if (replay->options.config) {
+    if (replay->compares) {
         if (setup->config.extenders.len)
             *vec_push(&replay->warnings.list) = STR("extenders are not asked in a replay; they are left out");
         return 0;
@@ -144,6 +195,7 @@ static int make_engine(struct replay *replay, const struct recording_entry *head
                                              .context = replay->comparison };
     options.host.bindings_max = (uint32_t)MIN(numbers[HEAD_BINDINGS_MAX], UINT32_MAX);
     cluster_init(&replay->cluster);
+    replay->cluster.features = replay->features;
     int r = engine_init(&replay->engine, &replay->cluster, &options, err);
     if (r < 0) {
         engine_release(&replay->engine);
@@ -163,9 +215,10 @@ static int begin(struct replay *replay, const struct recording_entry *head, stru
     int r = read_features(replay, head->body, err);
     if (r < 0)
         return r;
+    choose_release(replay);
     if (!setup_new(replay, head->fields.texts[HEAD_CONFIG], err))
         return -EINVAL;
-    if (replay->options.config)
+    if (replay->compares)
         replay->comparison = compare_new(replay);
     return make_engine(replay, head, err);
 }
@@ -249,7 +302,7 @@ static enum api_kind kind_of(struct str name)
 
 static const enum inbox_message_kind message_kinds[JOURNAL_ENTRY_KINDS] = {
 #define X(name, handler) [JOURNAL_##name] = MESSAGE_##name,
-    WATCH_INPUTS(X)
+    WATCH_INPUTS(X) WATCH_INPUTS_LATER(X)
 #undef X
 };
 
@@ -268,7 +321,8 @@ struct inbox_message *replay_message(const struct recording_entry *entry, struct
     const struct str *texts = entry->fields.texts;
     struct inbox_message *message = inbox_message_new(message_kinds[entry->kind]);
     message->api_kind = kind_of(texts[MESSAGE_API_KIND]);
-    bool has_object = entry->kind == JOURNAL_SET || entry->kind == JOURNAL_REMOVE;
+    bool has_object = entry->kind == JOURNAL_SET || entry->kind == JOURNAL_REMOVE ||
+                      (entry->kind == JOURNAL_PARTIAL && texts[MESSAGE_OBJECT].len);
     int r = 0;
     if (message->api_kind == KIND_UNKNOWN)
         r = error_set(err, -ENOTSUP, "objects of the kind \"" STR_FMT "\" are not known here",
@@ -383,6 +437,13 @@ static int repeat_head(struct replay *replay _unused_, const struct recording_en
 static int repeat_tick(struct replay *replay, const struct recording_entry *entry, struct error *err _unused_)
 {
     engine_tick(&replay->engine, entry->now_ns);
+    return 0;
+}
+
+static int repeat_clock(struct replay *replay, const struct recording_entry *entry,
+                        struct error *err _unused_)
+{
+    engine_set_wall_clock(&replay->engine, recording_clock(entry));
     return 0;
 }
 

@@ -3,7 +3,8 @@
  *     recording ──entries──▶ mirror ──▶ ENGINE ──▶ decisions ──▶ the same as the recorded ones, byte for byte?
  *
  * With the recorded configuration every decision must come out as it was; the first one that does not ends the replay.
- * With another configuration (compare.h) pods and nodes come and go as they did, and where the pods go is decided anew.
+ * With another configuration or release (compare.h) pods and nodes come and go as they did, and where the pods go is
+ * decided anew.
  *
  * Nothing outside is touched: extenders answer what was recorded, and PreBind and Bind of plugins from shared objects,
  * which may do anything, are not called; what came of them was recorded, and so were the messages that threads of
@@ -21,7 +22,10 @@
 struct replay_options {
     const char *path;                /* see recording_open() */
     const char *config;              /* another configuration; NULL: the recorded one */
+    const struct release *release;   /* another release of kube-scheduler; NULL: the recorded one */
     const struct registry *registry; /* NULL: the built-in plugins */
+    /* Adds to the registry what the text of a recorded configuration enables and it lacks. May be NULL. */
+    int (*open_plugins)(struct str config, struct error *err);
     /* Times of a folder with several recordings choose the one that went on then; INT64_MAX, INT64_MIN: no matter. */
     int64_t until_ns; /* what is after that is left out */
     int64_t from_ns;  /* on_decision and on_explanation are called from then on */
@@ -60,6 +64,9 @@ struct replay {
     struct str version; /* of the program that recorded */
     uint64_t seed;
     struct features features;
+    struct features recorded_features; /* that the recorded configuration is read with */
+    const struct release *recorded_release;
+    bool compares;                     /* another configuration or release */
     VEC(struct replay_setup *) setups; /* the last one is in use */
     struct warnings warnings;
     struct cluster cluster;

@@ -9,12 +9,17 @@
 #include "observe/families.h"
 #include "serve/negotiate.h"
 
-enum { PAGES = 3, EXCLUDED_MAX = 64 };
+enum { HEALTHZ, LIVEZ, READYZ, PAGES };
+enum { EXCLUDED_MAX = 64 };
 
 static const struct {
     const char *name;
     unsigned where;
-} page_infos[PAGES] = { { "healthz", SERVE_HEALTHZ }, { "livez", SERVE_LIVEZ }, { "readyz", SERVE_READYZ } };
+} page_infos[PAGES] = {
+    [HEALTHZ] = { "healthz", SERVE_HEALTHZ },
+    [LIVEZ] = { "livez", SERVE_LIVEZ },
+    [READYZ] = { "readyz", SERVE_READYZ },
+};
 
 enum { RESULT, RESULTS_TOTAL, START_TIME, METRIC_COUNT };
 
@@ -54,19 +59,44 @@ void health_reset(struct health *health)
         metrics_disable(health->metrics, str_from(metric_infos[START_TIME].name));
 }
 
+static bool has_listed(const struct health *health, size_t page)
+{
+    vec_for(&health->pages[page], check)
+        if (!check->is_credential)
+            return true;
+    return false;
+}
+
+void health_add(struct health *health, const struct serve_check *check)
+{
+    for (size_t p = 0; p < PAGES; p++)
+        if (check->where & page_infos[p].where)
+            *vec_push(&health->pages[p]) = *check;
+}
+
 struct health *health_new(const struct serve_check *checks, size_t count, struct metrics *counts)
 {
     struct health *health = xcalloc(1, sizeof(*health));
     health->counts = counts;
     health_reset(health);
-    for (size_t p = 0; p < PAGES; p++) {
-        for (size_t i = 0; i < count; i++)
-            if (checks[i].where & page_infos[p].where)
-                *vec_push(&health->pages[p]) = checks[i];
-        if (!health->pages[p].len)
+    for (size_t i = 0; i < count; i++)
+        health_add(health, &checks[i]);
+    for (size_t p = 0; p < PAGES; p++)
+        if (!has_listed(health, p))
             *vec_push(&health->pages[p]) = (struct serve_check){ .name = "ping", .check = ping };
-    }
     return health;
+}
+
+void health_publish(struct health *health)
+{
+    struct error err;
+    if (!health->counts)
+        return;
+    vec_for(&health->pages[READYZ], check)
+        if (check->is_credential)
+            gauge_set(metric_get(health->counts, FAMILY_BERTH_CREDENTIAL_USABLE,
+                                 (const struct str[]){ str_from(check->name) }),
+                      check->check(check->user, &err) >= 0);
 }
 
 void health_free(struct health *health)
@@ -150,6 +180,8 @@ static void run_checks(struct health *health, size_t page, struct excluded *excl
             continue;
         }
         bool good = check->check(check->user, &err) >= 0;
+        if (good && check->is_credential)
+            continue;
         count_result(health, check->name, page_infos[page].name, good);
         if (good) {
             strbuf_printf(out, "[+]%s ok\n", check->name);

@@ -25,6 +25,7 @@ static int page_metrics(void *user, const struct serve_request *request, struct 
             options->metrics_reset(options->user);
         return say(reply, "metrics reset\n");
     }
+    health_publish(((struct pages *)user)->health);
     if (options->metrics)
         options->metrics(options->user, &reply->body);
     return 0;
@@ -238,10 +239,10 @@ void pages_init(struct pages *pages, const struct serve_options *options, struct
     flag_texts(options->flags, &pages->arena, &zpages->flags);
     zpages->started_s = (int64_t)time(NULL);
     pages->started = arena_printf(&pages->arena, "%lld", (long long)zpages->started_s);
-    struct str version = flags_reported_version(options->flags);
-    zpages->version = arena_str(
-        &pages->arena, str_starts_with(version, STR("v")) ? str_slice(version, 1, version.len) : version);
-    zpages->emulated = STR(KUBERNETES_MAJOR "." KUBERNETES_MINOR);
+    _cleanup_(strbuf_release) struct strbuf version = { 0 };
+    flags_reported_version(options->flags, &version);
+    zpages->version = arena_str(&pages->arena, str_slice(strbuf_slice(&version), 1, version.len));
+    zpages->emulated = arena_printf(&pages->arena, "1.%d", flags_emulated(options->flags)->minor);
 }
 
 void pages_release(struct pages *pages)

@@ -281,6 +281,10 @@ static void on_request(void *user, struct server_request *request)
 static void on_problem(void *user _unused_, const char *sentence)
 {
     struct error err;
+    if (!sentence) {
+        log_info(0, "The serving certificate can be read again");
+        return;
+    }
     error_set(&err, 0, "%s", sentence);
     log_error(&err, "Cannot reload the serving certificate; the one before stays in use");
 }
@@ -436,6 +440,39 @@ static void log_where(struct str address, uint16_t port)
     log_info(0, sentence);
 }
 
+static int check_certificates(void *user, struct error *err)
+{
+    return server_check_certificates(((const struct serve *)user)->server, err);
+}
+
+static int check_authorities(void *user, struct error *err)
+{
+    return trust_check(((const struct serve *)user)->trust, err);
+}
+
+static int check_delegate(void *user, struct error *err)
+{
+    return api_check_credentials(((const struct delegate *)user)->api, err);
+}
+
+static void add_check(struct serve *serve, const char *name, int (*check)(void *user, struct error *err),
+                      void *user)
+{
+    health_add(serve->pages.health,
+               &(struct serve_check){ name, SERVE_READYZ, check, user, .is_credential = true });
+}
+
+static void add_checks(struct serve *serve, const struct scheduler_flags *flags)
+{
+    add_check(serve, "serving-certificate", check_certificates, serve);
+    if (flags->client_ca_file.len || flags->requestheader_client_ca_file.len)
+        add_check(serve, "client-ca", check_authorities, serve);
+    if (serve->for_authn.api)
+        add_check(serve, "authentication-credentials", check_delegate, &serve->for_authn);
+    if (serve->for_authz.api)
+        add_check(serve, "authorization-credentials", check_delegate, &serve->for_authz);
+}
+
 static int start(struct serve *serve, const struct serve_options *options, struct error *err)
 {
     const struct scheduler_flags *flags = options->flags;
@@ -459,6 +496,7 @@ static int start(struct serve *serve, const struct serve_options *options, struc
     serve->authz.reviews = make_reviews(serve, REVIEW_ACCESS, serve->authz_api,
                                         flags->authorization_webhook_cache_authorized_ttl,
                                         flags->authorization_webhook_cache_unauthorized_ttl);
+    add_checks(serve, flags);
     r = server_start(serve->server, err);
     if (r == 0)
         trust_watch(serve->trust, server_loop(serve->server));

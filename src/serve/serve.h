@@ -37,6 +37,9 @@ struct serve_check {
     unsigned where;
     int (*check)(void *user, struct error *err); /* negative: err says what is wrong */
     void *user;
+    /* A credential that can be read and used. Pages show it only while it fails, so that they are kube-scheduler's
+     * otherwise; it is also a metric. */
+    bool is_credential;
 };
 
 /* Lives until the view returns. */

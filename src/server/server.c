@@ -21,15 +21,6 @@ enum {
     UNACKNOWLEDGED_MS = 30000,
 };
 
-static void problem(struct server *server, const char *sentence)
-{
-    if (strcmp(server->last_problem.text, sentence) == 0)
-        return;
-    error_set(&server->last_problem, 0, "%s", sentence);
-    if (server->options.on_problem)
-        server->options.on_problem(server->options.user, sentence);
-}
-
 /* Ends the connection that was silent for the longest time, of those of the lowest rank. */
 static bool evict(struct server *server)
 {
@@ -114,26 +105,44 @@ static void stop_listening(struct server *server)
 }
 
 /* ---- certificates ---- */
-static void load_certificates(struct reread *reread)
+static int take_certificates(void *user, struct file_reading *readings, struct error *err)
 {
-    struct server *server = container_of(reread, struct server, certificates);
-    server->load_result = server_tls_load(server->tls, &server->loaded, &server->load_error);
+    struct server *server = user;
+    int r = server_tls_take(server->tls, readings, err);
+    if (r > 0 && server->options.on_reload)
+        server->options.on_reload(server->options.user);
+    return MIN(r, 0);
 }
 
-static int64_t use_certificates(struct reread *reread)
+static void on_problem(void *user, const char *sentence)
 {
-    struct server *server = container_of(reread, struct server, certificates);
-    if (server->load_result < 0)
-        problem(server, server->load_error.text);
-    else
-        server->last_problem.text[0] = '\0';
-    if (server->load_result > 0) {
-        server_tls_use(server->tls, server->loaded);
-        server->loaded = NULL;
-        if (server->options.on_reload)
-            server->options.on_reload(server->options.user);
-    }
-    return monotonic_ns() + server->options.reload_ms * NS_PER_MS;
+    const struct server *server = user;
+    if (server->options.on_problem)
+        server->options.on_problem(server->options.user, sentence);
+}
+
+static void watch_certificates(struct server *server)
+{
+    const char *const *paths;
+    size_t count = server_tls_files(server->tls, &paths);
+    if (!count)
+        return;
+    server->certificates = file_set_new(&(struct file_set_options){
+        .paths = paths,
+        .count = count,
+        .bytes_max = SERVER_TLS_PEM_BYTES_MAX,
+        .interval_ms = server->options.reload_ms,
+        .hang_ms = server->options.hang_ms,
+        .take = take_certificates,
+        .on_problem = on_problem,
+        .user = server,
+    });
+    file_set_start(server->certificates, server->loop);
+}
+
+int server_check_certificates(const struct server *server, struct error *err)
+{
+    return file_set_check(server->certificates, err);
 }
 
 /* ---- connections that are gone ---- */
@@ -165,7 +174,7 @@ void server_respond(struct server *server, uint64_t id, const struct server_resp
 {
     assert(loop_is_here(server->loop));
     struct pending *pending = idmap_get(&server->pending, id);
-    if (!pending)
+    if (!pending || pending->is_stream)
         return;
     struct conn *conn = pending->conn;
     if (pending->stream)
@@ -190,9 +199,11 @@ void server_request_free(struct server_request *request)
 void server_patience(struct server *server, uint64_t id, int64_t ms)
 {
     const struct pending *pending = idmap_get(&server->pending, id);
-    if (pending && pending->stream)
+    if (!pending || pending->is_stream)
+        return;
+    if (pending->stream)
         http2_patience(pending->stream, ms);
-    else if (pending)
+    else
         conn_deadline(pending->conn, ms);
 }
 
@@ -214,6 +225,8 @@ static void set_defaults(struct server *server)
     DEFAULT(header_bytes_max, 64 << 10);
     DEFAULT(body_bytes_max, 64 << 10);
     DEFAULT(streams_max, 100);
+    DEFAULT(stream_bytes_max, 32 << 20);
+    DEFAULT(stream_full_bytes, 1 << 20);
     DEFAULT(response_bytes_max, 256 << 20);
     DEFAULT(handshake_ms, 10000);
     DEFAULT(header_ms, 32000);
@@ -245,8 +258,6 @@ int server_new(const struct server_options *options, struct server **ret, struct
     server->listener = (struct loop_fd){ .fd = -1, .events = EPOLLIN, .ready = accept_all };
     server->listen_again.ring = on_listen_again;
     server->give_back.ring = on_give_back;
-    server->certificates.read = load_certificates;
-    server->certificates.took = use_certificates;
     completion_init(&server->emptied);
     set_defaults(server);
     int r = options->tls ? server_tls_new(options->tls, &server->tls, err) : 0;
@@ -277,8 +288,7 @@ int server_start(struct server *server, struct error *err)
     if (!server->started)
         return error_set(err, -ENOMEM, "cannot start the server: the loop takes no listener");
     if (server->tls)
-        reread_start(&server->certificates, server->loop,
-                     monotonic_ns() + server->options.reload_ms * NS_PER_MS);
+        watch_certificates(server);
     return 0;
 }
 
@@ -313,6 +323,8 @@ static void end_timers(void *context)
 {
     struct server *server = context;
     loop_timer_stop(server->loop, &server->give_back);
+    server_tell_closed(server);
+    vec_release(&server->roomy);
 }
 
 void server_free(struct server *server)
@@ -320,10 +332,10 @@ void server_free(struct server *server)
     if (!server)
         return;
     if (server->started) {
-        reread_stop(&server->certificates);
-        server_tls_load_free(server->tls, server->loaded);
+        file_set_free(server->certificates);
         loop_run_wait(server->loop, end, server);
-        loop_run_wait(server->loop, end_timers, server); /* behind the calls that free connections */
+        loop_run_wait(server->loop, end_timers,
+                      server); /* behind the calls that free connections, and tell of streams */
     }
     release(server);
 }

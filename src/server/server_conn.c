@@ -9,7 +9,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "server/server_impl.h"
@@ -29,36 +28,6 @@ enum step { STEP_ON, STEP_WAIT };
 
 /* What reading or writing came to; positive: bytes. */
 enum { IO_END = 0, IO_FAILED = -1, IO_WANT_READ = -2, IO_WANT_WRITE = -3 };
-
-static const struct {
-    int status;
-    const char *text;
-} status_texts[] = {
-    { 200, "OK" },
-    { 302, "Found" },
-    { 400, "Bad Request" },
-    { 401, "Unauthorized" },
-    { 403, "Forbidden" },
-    { 404, "Not Found" },
-    { 405, "Method Not Allowed" },
-    { 406, "Not Acceptable" },
-    { 413, "Request Entity Too Large" },
-    { 429, "Too Many Requests" },
-    { 431, "Request Header Fields Too Large" },
-    { 500, "Internal Server Error" },
-    { 501, "Not Implemented" },
-    { 503, "Service Unavailable" },
-    { 504, "Gateway Timeout" },
-    { 505, "HTTP Version Not Supported" },
-};
-
-const char *server_status_text(int status)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(status_texts); i++)
-        if (status_texts[i].status == status)
-            return status_texts[i].text;
-    return "";
-}
 
 void conn_deadline_by(struct conn *conn, int64_t deadline_ns)
 {
@@ -84,7 +53,7 @@ int conn_rank(const struct conn *conn)
     if (is_idle(conn) && conn->has_requested)
         return 0;
     bool is_busy =
-        conn->http2 ? http2_is_busy(conn) : conn->state == CONN_ANSWERING || conn->state == CONN_WRITING;
+        conn->http2 ? http2_is_busy(conn) : conn->state >= CONN_ANSWERING && conn->state <= CONN_WRITING;
     return is_busy ? 2 : 1;
 }
 
@@ -95,6 +64,10 @@ void conn_drain(struct conn *conn)
         conn_run(conn);
     } else if (is_idle(conn) || conn->state == CONN_HANDSHAKE) {
         conn_close(conn);
+    } else if (conn->state == CONN_STREAMING) {
+        server_stream_closed(conn->server, &conn->pending);
+        conn_stream_end(conn);
+        conn_run(conn);
     }
 }
 
@@ -103,23 +76,37 @@ void conn_forget(struct pending *pending)
     if (pending->id)
         idmap_remove(&pending->conn->server->pending, pending->id);
     pending->id = 0;
+    pending->is_stream = pending->awaits_room = false;
+}
+
+/* All that was written is gone, or not needed. */
+static void conn_clear_out(struct conn *conn)
+{
+    conn->out_sent = 0;
+    strbuf_clear(&conn->out);
+    if (conn->out.cap > KEPT_BYTES_MAX)
+        strbuf_release(&conn->out);
+}
+
+/* What waits to be read has changed. */
+static void conn_count(struct conn *conn)
+{
+    atomic_fetch_add(&conn->server->response_bytes, conn->out.cap - conn->counted);
+    conn->counted = conn->out.cap;
 }
 
 /* Memory that only a request in progress needs. */
 static void forget_request(struct conn *conn)
 {
-    atomic_fetch_sub(&conn->server->response_bytes, conn->counted);
-    conn->counted = 0;
     conn_forget(&conn->pending);
     server_request_free(conn->request);
     conn->request = NULL;
     conn->framing = (struct framing){ 0 };
     conn->chunks = (struct chunks){ 0 };
     conn->is_head = false;
-    conn->out_sent = 0;
-    strbuf_clear(&conn->out);
-    if (conn->out.cap > KEPT_BYTES_MAX)
-        strbuf_release(&conn->out);
+    conn_clear_out(conn);
+    atomic_fetch_sub(&conn->server->response_bytes, conn->counted);
+    conn->counted = 0;
     if (!conn->in.len && conn->in.cap > KEPT_BYTES_MAX)
         strbuf_release(&conn->in);
 }
@@ -129,6 +116,8 @@ void conn_close(struct conn *conn)
     if (conn->state == CONN_CLOSED)
         return;
     struct server *server = conn->server;
+    if (conn->state == CONN_STREAMING)
+        server_stream_closed(server, &conn->pending);
     conn->state = CONN_CLOSED;
     forget_request(conn);
     http2_free(conn->http2);
@@ -228,6 +217,13 @@ static enum step wait_for(struct conn *conn, int outcome)
     return STEP_WAIT;
 }
 
+struct server_request *request_new(void)
+{
+    struct server_request *request = xcalloc(1, sizeof(*request));
+    request->arena.secret = true;
+    return request;
+}
+
 /* Adds what the network has to `in`, up to `bytes_max` there. */
 static int read_more(struct conn *conn, size_t bytes_max)
 {
@@ -236,60 +232,21 @@ static int read_more(struct conn *conn, size_t bytes_max)
     int n = io_read(conn, buf, MIN(bytes_max - conn->in.len, sizeof(buf)));
     if (n > 0) {
         strbuf_add(&conn->in, buf, (size_t)n);
+        explicit_bzero(buf, (size_t)n);
         conn->active_ns = monotonic_ns();
     }
     return n;
-}
-
-void conn_date(char text[64])
-{
-    time_t now = time(NULL);
-    struct tm tm;
-    if (!strftime(text, 64, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&now, &tm)))
-        text[0] = '\0';
-}
-
-static const struct server_header plain_text = { STR("Content-Type"), STR("text/plain; charset=utf-8") };
-
-struct server_response conn_bound(const struct server *server, const struct server_response *wanted)
-{
-    size_t waiting = atomic_load(&server->response_bytes), max = server->limits.response_bytes_max;
-    if (wanted->body.len <= max && waiting <= max - wanted->body.len)
-        return *wanted;
-    return (struct server_response){ 503, &plain_text, 1, STR("too many answers wait to be read\n"), true };
-}
-
-bool conn_takes_header(const struct server_header *header)
-{
-    return parse_is_token(header->name) && parse_is_value(header->value);
 }
 
 void conn_respond(struct conn *conn, const struct server_response *wanted)
 {
     struct server *server = conn->server;
     struct server_response response = conn_bound(server, wanted);
-    struct strbuf *out = &conn->out;
-    char date[64];
-    conn_date(date);
     conn->close_after = response.close || !conn->framing.keep_alive || server->draining;
-    strbuf_printf(out, "HTTP/1.1 %d %s\r\n", response.status, server_status_text(response.status));
-    for (size_t i = 0; i < response.header_count; i++) {
-        const struct server_header *h = &response.headers[i];
-        if (conn_takes_header(h))
-            strbuf_printf(out, STR_FMT ": " STR_FMT "\r\n", STR_ARG(h->name), STR_ARG(h->value));
-    }
-    strbuf_printf(out, "Date: %s\r\n", date);
-    if (response.status != 204 && response.status != 304)
-        strbuf_printf(out, "Content-Length: %u\r\n", response.body.len);
-    if (conn->close_after)
-        strbuf_puts(out, "Connection: close\r\n");
-    else if (conn->framing.http10)
-        strbuf_puts(out, "Connection: keep-alive\r\n");
-    strbuf_puts(out, "\r\n");
+    conn_head(conn, &response, BODY_WITH_LENGTH);
     if (!conn->is_head)
-        strbuf_str(out, response.body);
-    conn->counted = out->cap;
-    atomic_fetch_add(&server->response_bytes, conn->counted);
+        strbuf_str(&conn->out, response.body);
+    conn_count(conn);
     conn_forget(&conn->pending);
     conn->state = CONN_WRITING;
     conn_deadline(conn, server->limits.write_ms);
@@ -298,6 +255,7 @@ void conn_respond(struct conn *conn, const struct server_response *wanted)
 /* Ends with a status and its text, as Go's server does. */
 static enum step refuse(struct conn *conn, int status)
 {
+    static const struct server_header plain_text = { STR("Content-Type"), STR("text/plain; charset=utf-8") };
     char body[64];
     snprintf(body, sizeof(body), "%d %s", status, server_status_text(status));
     atomic_fetch_add(&conn->server->refused, 1);
@@ -394,18 +352,12 @@ static enum step step_handshake(struct conn *conn)
     return wait_for(conn, outcome);
 }
 
-static void drop_bytes(struct strbuf *buf, size_t len)
-{
-    memmove(buf->text, buf->text + len, buf->len - len);
-    buf->len -= len;
-    buf->text[buf->len] = '\0';
-}
-
 static enum step enter_body(struct conn *conn)
 {
     const struct server_limits *limits = &conn->server->limits;
     const struct framing *framing = &conn->framing;
-    if (!framing->chunked && framing->content_length > limits->body_bytes_max)
+    conn->body_bytes_max = server_body_bytes_max(conn->server, conn->request);
+    if (!framing->chunked && framing->content_length > conn->body_bytes_max)
         return refuse(conn, 413);
     conn->state = CONN_BODY;
     conn_deadline(conn, limits->body_ms);
@@ -418,9 +370,9 @@ static enum step enter_body(struct conn *conn)
 static enum step take_head(struct conn *conn, size_t len)
 {
     conn->has_requested = true;
-    conn->request = xcalloc(1, sizeof(*conn->request));
+    conn->request = request_new();
     struct str head = arena_str(&conn->request->arena, (struct str){ conn->in.text, (uint32_t)len });
-    drop_bytes(&conn->in, len);
+    strbuf_drop(&conn->in, len);
     int r = parse_head(head, conn->request, &conn->framing);
     conn->is_head = r == PARSE_DONE && str_is(conn->request->method, "HEAD");
     return r == PARSE_DONE ? enter_body(conn) : refuse(conn, r);
@@ -433,7 +385,7 @@ static enum step step_head(struct conn *conn)
     while (blank < conn->in.len && (conn->in.text[blank] == '\r' || conn->in.text[blank] == '\n'))
         blank++;
     if (blank && !conn->scanned)
-        drop_bytes(&conn->in, blank);
+        strbuf_drop(&conn->in, blank);
     size_t len = conn->in.len ? parse_find_head(strbuf_slice(&conn->in), conn->scanned) : 0;
     conn->scanned = conn->in.len;
     if (len > limits->header_bytes_max || (!len && conn->in.len >= limits->header_bytes_max))
@@ -456,7 +408,7 @@ static int body_state(struct conn *conn, size_t *ret_len, size_t *ret_raw)
         *ret_len = *ret_raw = conn->framing.content_length;
         return conn->in.len >= *ret_len ? PARSE_DONE : PARSE_MORE;
     }
-    int r = parse_chunks(&conn->chunks, conn->in.text, conn->in.len, conn->server->limits.body_bytes_max);
+    int r = parse_chunks(&conn->chunks, conn->in.text, conn->in.len, conn->body_bytes_max);
     *ret_len = conn->chunks.len;
     *ret_raw = conn->chunks.raw;
     return r;
@@ -484,7 +436,7 @@ static enum step dispatch(struct conn *conn, size_t len, size_t raw)
 {
     struct server_request *request = conn->request;
     request->body = arena_str(&request->arena, (struct str){ conn->in.text, (uint32_t)len });
-    drop_bytes(&conn->in, raw);
+    strbuf_drop(&conn->in, raw);
     conn->request = NULL;
     conn->state = CONN_ANSWERING;
     conn_deadline(conn, conn->server->limits.answer_ms);
@@ -519,7 +471,7 @@ static enum step step_body(struct conn *conn)
     if (r != PARSE_MORE)
         return refuse(conn, r);
     /* The coding of chunks takes space of its own, but not without end. */
-    size_t bytes_max = conn->server->limits.body_bytes_max * (conn->framing.chunked ? 2 : 1) + READ_BYTES;
+    size_t bytes_max = conn->body_bytes_max * (conn->framing.chunked ? 2 : 1) + READ_BYTES;
     if (conn->in.len >= bytes_max)
         return refuse(conn, 413);
     int n = read_more(conn, bytes_max);
@@ -552,6 +504,7 @@ static enum step step_http2(struct conn *conn)
         return wait_for(conn, n);
     conn->active_ns = monotonic_ns();
     http2_feed(conn, buf, (size_t)n);
+    explicit_bzero(buf, (size_t)n);
     return STEP_ON;
 }
 
@@ -575,6 +528,77 @@ static enum step step_writing(struct conn *conn)
     return STEP_ON;
 }
 
+/* ---- responses that are made while they are sent ---- */
+void conn_stream_begin(struct conn *conn, const struct server_response *response)
+{
+    conn->close_after = response->close || !conn->framing.keep_alive || conn->framing.http10;
+    conn_head(conn, response, conn->framing.http10 ? BODY_TO_THE_END : BODY_IN_CHUNKS);
+    conn->state = CONN_STREAMING;
+    conn_count(conn);
+    conn_deadline(conn, conn->server->limits.write_ms);
+}
+
+bool conn_stream_write(struct conn *conn, struct str bytes)
+{
+    struct server *server = conn->server;
+    if (conn->is_head)
+        return true;
+    if (!stream_has_room(server, conn->out.len - conn->out_sent, bytes.len)) {
+        conn_close(conn);
+        return false;
+    }
+    /* What is gone makes room before the buffer grows. */
+    if (conn->out_sent > conn->out.len / 2) {
+        strbuf_drop(&conn->out, conn->out_sent);
+        conn->out_sent = 0;
+    }
+    if (!conn->out.len)
+        conn_deadline(conn, server->limits.write_ms);
+    if (!conn->framing.http10)
+        strbuf_printf(&conn->out, "%x\r\n", bytes.len);
+    strbuf_str(&conn->out, bytes);
+    if (!conn->framing.http10)
+        strbuf_puts(&conn->out, "\r\n");
+    conn_count(conn);
+    return true;
+}
+
+void conn_stream_end(struct conn *conn)
+{
+    if (!conn->framing.http10 && !conn->is_head)
+        strbuf_puts(&conn->out, "0\r\n\r\n");
+    conn_count(conn);
+    conn_forget(&conn->pending);
+    conn->state = CONN_WRITING;
+    conn_deadline(conn, conn->server->limits.write_ms);
+}
+
+/* Sends what there is. Meanwhile a client that leaves is noticed; a request that it sends ahead waits. */
+static enum step step_streaming(struct conn *conn)
+{
+    size_t sent_before = conn->out_sent;
+    bool had_bytes = conn->out.len > 0, is_stuck = had_bytes && flush(conn) == STEP_WAIT;
+    if (conn->state != CONN_STREAMING)
+        return STEP_WAIT;
+    if (had_bytes && !is_stuck) {
+        conn_clear_out(conn);
+        conn_count(conn);
+        conn->deadline_ns = INT64_MAX;
+        server_stream_emptied(conn->server, &conn->pending);
+    } else if (is_stuck && conn->out_sent > sent_before) {
+        conn_deadline(conn, conn->server->limits.write_ms);
+    }
+    size_t ahead_max = conn->server->limits.header_bytes_max;
+    int n = conn->in.len < ahead_max ? read_more(conn, ahead_max) : IO_FAILED;
+    if (n > 0)
+        return STEP_ON;
+    if (n == IO_WANT_READ || n == IO_WANT_WRITE)
+        loop_change(conn->server->loop, &conn->io, is_stuck ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    else
+        conn_close(conn);
+    return STEP_WAIT;
+}
+
 static enum step step_linger(struct conn *conn)
 {
     char buf[READ_BYTES];
@@ -585,13 +609,9 @@ static enum step step_linger(struct conn *conn)
 
 /* By state; those without a function wait for the host, or to be freed. */
 static enum step (*const steps[])(struct conn *conn) = {
-    [CONN_HANDSHAKE] = step_handshake,
-    [CONN_HEAD] = step_head,
-    [CONN_BODY] = step_body,
-    [CONN_WRITING] = step_writing,
-    [CONN_HTTP2] = step_http2,
-    [CONN_LINGER] = step_linger,
-    [CONN_CLOSED] = NULL,
+    [CONN_HANDSHAKE] = step_handshake, [CONN_HEAD] = step_head,       [CONN_BODY] = step_body,
+    [CONN_STREAMING] = step_streaming, [CONN_WRITING] = step_writing, [CONN_HTTP2] = step_http2,
+    [CONN_LINGER] = step_linger,       [CONN_CLOSED] = NULL,
 };
 
 void conn_run(struct conn *conn)
@@ -646,6 +666,7 @@ bool conn_open(struct conn *conn, struct server *server, int fd)
     *conn = (struct conn){ .server = server,
                            .io = { .fd = fd, .events = EPOLLIN, .ready = on_ready },
                            .timer.ring = on_timer,
+                           .in.secret = true, /* callers' tokens */
                            .turn.run = on_turn };
     if (loop_add(server->loop, &conn->io) < 0)
         return false;

@@ -11,6 +11,7 @@
  * ENHANCE_YOUR_CALM. */
 #include <stdlib.h>
 
+#include "base/secret.h"
 #include "server/server_http2_impl.h"
 
 enum {
@@ -90,11 +91,13 @@ static int end_head(struct http2 *http2, struct stream *stream)
         return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
     if (r != PARSE_DONE)
         return http2_stream_refuse(stream, r, why);
+    stream->body_bytes_max = server_body_bytes_max(http2->conn->server, stream->request);
+    http2->body_bytes_max = MAX(http2->body_bytes_max, stream->body_bytes_max);
     if (!http2_stream_hold(stream))
         return http2_stream_reset(stream, NGHTTP2_REFUSED_STREAM);
     if (stream->ended)
         return make_ready(http2, stream);
-    if (stream->framing.content_length > http2->conn->server->limits.body_bytes_max)
+    if (stream->framing.content_length > stream->body_bytes_max)
         return http2_stream_refuse(stream, 413, NULL);
     return invite_body(http2, stream);
 }
@@ -144,7 +147,7 @@ static int on_data(nghttp2_session *session _unused_, uint8_t flags _unused_, in
     if (!stream || stream->phase != STREAM_BODY)
         return 0;
     size_t all = stream->body.len + len;
-    if (all > http2->conn->server->limits.body_bytes_max)
+    if (all > stream->body_bytes_max)
         return http2_stream_refuse(stream, 413, NULL);
     if (stream->framing.has_length && all > stream->framing.content_length)
         return http2_stream_reset(stream, NGHTTP2_PROTOCOL_ERROR);
@@ -204,7 +207,8 @@ static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32
     struct stream *stream = stream_of(http2, id);
     if (!stream)
         return 0;
-    bool in_vain = stream->phase != STREAM_ANSWERED;
+    bool in_vain =
+        stream->phase != STREAM_ANSWERED && !(stream->phase == STREAM_STREAMING && code == NGHTTP2_NO_ERROR);
     http2->open--;
     if (stream->phase == STREAM_AT_HOST)
         stream->id = 0;
@@ -216,6 +220,29 @@ static int on_stream_close(nghttp2_session *session _unused_, int32_t id, uint32
         earn(http2, CREDIT_PER_ANSWER);
     return 0;
 }
+
+/* nghttp2 has tokens, too. */
+static void *mem_malloc(size_t size, void *user _unused_)
+{
+    return secret_malloc(size);
+}
+
+static void mem_free(void *ptr, void *user _unused_)
+{
+    secret_free(ptr);
+}
+
+static void *mem_calloc(size_t count, size_t size, void *user _unused_)
+{
+    return secret_calloc(count, size);
+}
+
+static void *mem_realloc(void *ptr, size_t size, void *user _unused_)
+{
+    return secret_realloc(ptr, size);
+}
+
+static nghttp2_mem memory = { NULL, mem_malloc, mem_free, mem_calloc, mem_realloc };
 
 static int new_session(struct http2 *http2)
 {
@@ -235,7 +262,7 @@ static int new_session(struct http2 *http2)
         nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
         nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_frame_sent);
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_close);
-        r = nghttp2_session_server_new2(&http2->session, callbacks, http2, option);
+        r = nghttp2_session_server_new3(&http2->session, callbacks, http2, option, &memory);
     }
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(callbacks);
@@ -465,6 +492,11 @@ void http2_expire(struct conn *conn)
 void http2_drain(struct conn *conn)
 {
     nghttp2_session *session = conn->http2->session;
+    list_for_each(&conn->http2->all, struct stream, stream, all)
+        if (conn->server->draining && stream->phase == STREAM_STREAMING) {
+            server_stream_closed(conn->server, &stream->pending);
+            http2_stream_end(stream);
+        }
     if (conn->http2->leaves)
         return;
     conn->http2->leaves = true;
@@ -480,5 +512,5 @@ bool http2_is_idle(const struct conn *conn)
 
 bool http2_is_busy(const struct conn *conn)
 {
-    return conn->http2->at_host || conn->http2->answers;
+    return conn->http2->at_host || conn->http2->streaming || conn->http2->answers;
 }

@@ -1,7 +1,7 @@
 /* server_http2_impl.h: what server_http2.c (the connection), server_http2_stream.c (its streams) and
  * server_http2_head.c (heads of requests) share. nghttp2 does the framing.
  *
- *     HEAD ──▶ BODY ──▶ READY ──▶ AT_HOST ──▶ ANSWERED        one struct stream for each request
+ *     HEAD ──▶ BODY ──▶ READY ──▶ AT_HOST ──▶ (STREAMING) ──▶ ANSWERED        one struct stream for each request
  *
  * The rules for heads, and what follows when one is broken, are those of Go's server: nghttp2 is told to leave them
  * alone. It would reset streams for which Go has a response that says what is wrong. */
@@ -12,7 +12,7 @@
 
 #include "server/server_impl.h"
 
-enum phase { STREAM_HEAD, STREAM_BODY, STREAM_READY, STREAM_AT_HOST, STREAM_ANSWERED };
+enum phase { STREAM_HEAD, STREAM_BODY, STREAM_READY, STREAM_AT_HOST, STREAM_STREAMING, STREAM_ANSWERED };
 
 enum pseudo { METHOD, PATH, SCHEME, AUTHORITY, PROTOCOL, PSEUDO_COUNT };
 
@@ -34,10 +34,13 @@ struct stream {
     struct server_request *request; /* NULL: the host has it, or it is refused */
     struct http2_head head;
     struct framing framing;
+    size_t body_bytes_max;
     struct pending pending;
     struct strbuf body; /* of the request, then of the response */
     size_t sent;
-    size_t counted; /* in server->response_bytes and http2->answers */
+    size_t counted; /* in server->response_bytes, and if it is an answer in http2->answers */
+    bool is_answer; /* a response that is complete when it begins */
+    bool deferred;  /* nghttp2 waits for more of it */
 };
 
 struct http2 {
@@ -47,6 +50,7 @@ struct http2 {
     uint32_t at_host;       /* requests at the host */
     uint32_t at_host_max;   /* at once */
     uint32_t open;          /* streams that the client has not reset */
+    uint32_t streaming;     /* those whose response has no end yet */
     bool greeted;           /* the client's settings are there */
     bool agreed;            /* and it has ours */
     bool leaves;            /* takes no more requests */
@@ -54,6 +58,7 @@ struct http2 {
     uint32_t code;          /* why, of RFC 9113 */
     int64_t idle_ns;        /* until when it may have no stream */
     size_t held, answers;
+    size_t body_bytes_max; /* the largest of the requests so far */
     int64_t credit, credit_ns;
     size_t sent; /* bytes of responses that were not counted for credit yet */
 };

@@ -1,6 +1,7 @@
-/* server_impl.h: what server.c (connections of a server, its requests), server_conn.c (one connection, HTTP/1.1) and
- * server_http2.c (HTTP/2 on a connection) share.
+/* server_impl.h: what server.c (connections of a server, its requests), server_response.c (heads and streams of
+ * responses), server_conn.c (one connection, HTTP/1.1) and server_http2.c (HTTP/2 on a connection) share.
  *
+ *                                           ┌▶ STREAMING ┐
  *     HANDSHAKE ──▶ HEAD ──▶ BODY ──▶ ANSWERING ──▶ WRITING ──▶ LINGER ──▶ CLOSED
  *         │          ▲                                 │ ▲
  *         │          └───────── keep-alive ────────────┘ │
@@ -17,7 +18,8 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/thread.h"
-#include "net/reread.h"
+#include "base/vec.h"
+#include "net/file_set.h"
 #include "server/server.h"
 #include "server/server_parse.h"
 
@@ -26,6 +28,7 @@ enum conn_state {
     CONN_HEAD,
     CONN_BODY,
     CONN_ANSWERING,
+    CONN_STREAMING,
     CONN_WRITING,
     CONN_HTTP2,
     CONN_LINGER,
@@ -35,9 +38,11 @@ enum conn_state {
 struct http2;
 struct stream;
 
-/* A request that the host has and has not answered. Part of its connection or stream. */
+/* A request that the host has and has not answered to its end. Part of its connection or stream. */
 struct pending {
-    uint64_t id; /* 0: none */
+    uint64_t id;    /* 0: none */
+    bool is_stream; /* server_stream_begin() */
+    bool awaits_room;
     struct conn *conn;
     struct stream *stream; /* NULL: of HTTP/1.1 */
 };
@@ -62,6 +67,7 @@ struct conn {
     size_t scanned;
     struct server_request *request; /* NULL: its head is not there yet, or the host has it */
     struct framing framing;
+    size_t body_bytes_max;
     struct chunks chunks;
     bool is_head; /* a HEAD, whose response has no body */
     struct pending pending;
@@ -91,10 +97,11 @@ struct server {
     uint32_t crowd; /* the most connections since memory was given back */
     struct loop_timer give_back;
     int64_t gave_back_ns;
-    struct reread certificates;
-    struct server_pair *loaded; /* by the worker pool, for the loop's thread */
-    int load_result;
-    struct error load_error, last_problem;
+    struct file_set *certificates; /* NULL: plain HTTP, or a certificate that was made in memory */
+    VEC(uint64_t) closed;          /* streams whose end the host has to be told */
+    struct loop_call tell_closed;  /* is posted while there are any */
+    VEC(uint64_t) roomy;           /* streams that have room again, likewise */
+    struct loop_call tell_room;
     struct completion emptied; /* it drains, and no connection is left */
 
     atomic_uint_fast64_t evicted, requests, refused, handshakes_failed;
@@ -115,6 +122,8 @@ void socket_option(int fd, int level, int name, int value);
 void socket_describe(const struct sockaddr_storage *address, char *text, size_t size);
 
 /* ---- server_conn.c ---- */
+/* With an arena for secrets: tokens come in headers. */
+struct server_request *request_new(void);
 /* Watches a new connection; false: it cannot. */
 bool conn_open(struct conn *conn, struct server *server, int fd);
 /* Frees it in the next turn of the loop. */
@@ -129,11 +138,6 @@ void conn_dispatch(struct conn *conn, struct pending *pending, struct server_req
 void conn_forget(struct pending *pending);
 /* The response to its request; conn_run() sends it. */
 void conn_respond(struct conn *conn, const struct server_response *response);
-/* The response that is sent instead, if too many bytes wait to be read already. */
-struct server_response conn_bound(const struct server *server, const struct server_response *wanted);
-bool conn_takes_header(const struct server_header *header);
-/* "Sun, 06 Nov 1994 08:49:37 GMT" */
-void conn_date(char text[64]);
 /* Sends what is in `out`, and then ends. */
 void conn_finish(struct conn *conn);
 /* Ends now if it is idle, or after its requests. */
@@ -146,6 +150,31 @@ void conn_expire(struct conn *conn);
 /* Connections of the lowest rank are evicted first: those between two requests, then those whose request is incomplete,
  * and last those whose response is being made or sent. */
 int conn_rank(const struct conn *conn);
+
+/* A response that is made while it is sent. False: the client is too slow, and the connection is closed. */
+void conn_stream_begin(struct conn *conn, const struct server_response *response);
+bool conn_stream_write(struct conn *conn, struct str bytes);
+void conn_stream_end(struct conn *conn);
+
+/* ---- server_response.c ---- */
+enum body_framing { BODY_WITH_LENGTH, BODY_IN_CHUNKS, BODY_TO_THE_END };
+/* Puts the head of a response into `out`. */
+void conn_head(struct conn *conn, const struct server_response *response, enum body_framing framing);
+/* The response that is sent instead, if too many bytes wait to be read already. */
+struct server_response conn_bound(const struct server *server, const struct server_response *wanted);
+bool conn_takes_header(const struct server_header *header);
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+void conn_date(char text[64]);
+/* May so many bytes more wait for the client of a stream? */
+bool stream_has_room(const struct server *server, size_t queued, size_t more);
+/* All of a stream is gone to its client: the host will be told, if it waits for that. */
+void server_stream_emptied(struct server *server, struct pending *pending);
+/* How long the body of this request may be. */
+size_t server_body_bytes_max(const struct server *server, const struct server_request *head);
+/* The client of a stream is gone or too slow: the host will be told. */
+void server_stream_closed(struct server *server, struct pending *pending);
+/* Now. */
+void server_tell_closed(struct server *server);
 
 /* ---- server_http2.c ----
  *
@@ -169,6 +198,12 @@ bool http2_work(struct conn *conn);
 bool http2_is_over(const struct conn *conn);
 /* The host's response; sent by http2_work(). */
 void http2_respond(struct stream *stream, const struct server_response *response);
+/* As those of server_conn.c; a client that is too slow loses the stream. */
+void http2_stream_begin(struct stream *stream, const struct server_response *response);
+bool http2_stream_write(struct stream *stream, struct str bytes);
+void http2_stream_end(struct stream *stream);
+/* Bytes that wait to be read. */
+size_t http2_stream_queued(const struct stream *stream);
 /* Does the client still wait for it? */
 bool http2_is_awaited(const struct stream *stream);
 void http2_patience(struct stream *stream, int64_t ms);

@@ -182,9 +182,20 @@ static int parse_headers(struct str rest, struct server_request *ret, struct sai
     }
 }
 
+static bool has_bare_lf(struct str text)
+{
+    for (uint32_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\n' && (i == 0 || text.ptr[i - 1] != '\r'))
+            return true;
+    return false;
+}
+
+/* Like Go's server this takes lines that end without a CR. Another program on the way may see their ends elsewhere:
+ * then nothing may follow that it could take for another request. So there is no body, and no next request. */
 int parse_head(struct str head, struct server_request *ret, struct framing *framing)
 {
     struct said said = { 0 };
+    bool is_loose = has_bare_lf(head);
     *framing = (struct framing){ 0 };
     int r = parse_request_line(next_line(&head), ret, framing);
     if (r == PARSE_DONE)
@@ -195,7 +206,9 @@ int parse_head(struct str head, struct server_request *ret, struct framing *fram
         return BAD_REQUEST;
     if (!framing->http10 && !said.host)
         return BAD_REQUEST;
-    framing->keep_alive = !said.close && (said.keep || !framing->http10);
+    if (is_loose && (framing->chunked || framing->content_length))
+        return BAD_REQUEST;
+    framing->keep_alive = !said.close && !is_loose && (said.keep || !framing->http10);
     return PARSE_DONE;
 }
 
@@ -209,6 +222,8 @@ static int chunk_line(struct chunks *chunks, const char *body, size_t available,
         return BAD_REQUEST;
     if (end < 0)
         return PARSE_MORE;
+    if (len < 2 || rest.ptr[len - 2] != '\r')
+        return BAD_REQUEST; /* as Go: programs differ in where such a line ends */
     chunks->line_bytes += len;
     chunks->raw += len;
     *ret = next_line(&rest);

@@ -1,7 +1,7 @@
 /* server_parse.h: HTTP/1.x requests out of a buffer that fills by and by.
  *
  * Strict where two readings of a request could differ: a request that two programs might cut at different places is
- * refused. Nothing here allocates but for the decoded path. */
+ * refused, or is the last one of its connection. Nothing here allocates but for the decoded path. */
 #ifndef SERVER_SERVER_PARSE_H
 #define SERVER_SERVER_PARSE_H
 

@@ -151,7 +151,7 @@ static int make_folders(const char *path, struct error *err)
 static int write_file(const char *path, struct str text, mode_t mode, struct error *err)
 {
     int r = make_folders(path, err);
-    return r < 0 ? r : file_write(path, text, mode, err);
+    return r < 0 ? r : file_create(path, text, mode, err);
 }
 
 int server_selfsigned_files(const char *cert_path, const char *key_path, const char *bind_address,
@@ -163,13 +163,13 @@ int server_selfsigned_files(const char *cert_path, const char *key_path, const c
     if (has_cert || has_key)
         return error_set(err, -EINVAL, "error reading %s, certificate and key must be supplied as a pair",
                          has_cert ? key_path : cert_path);
-    struct strbuf cert = { 0 }, key = { 0 };
+    struct strbuf cert = { 0 }, key = { .secret = true };
     int r = server_selfsigned(bind_address, &cert, &key, err);
     if (r == 0)
         r = write_file(cert_path, strbuf_slice(&cert), 0644, err);
     if (r == 0)
         r = write_file(key_path, strbuf_slice(&key), 0600, err);
     strbuf_release(&cert);
-    strbuf_wipe(&key);
+    strbuf_release(&key);
     return r;
 }

@@ -1,6 +1,6 @@
 /* server_tls.c: SSL_CTXs made of files, and made anew when the files change.
  *
- * Everything is checked before anything is replaced: a pair of files that is half written leaves what was there in
+ * A pair is checked before it replaces the one before: a pair of files that is half written leaves what was there in
  * use. Connections that exist keep what they began with.
  *
  * There is no resumption of sessions: it would carry a client's certificate past the handshake that proves it. */
@@ -14,11 +14,12 @@
 
 #include "base/arena.h"
 #include "base/tls_names.h"
-#include "net/file.h"
+#include "base/vec.h"
+#include "net/file_set.h"
 #include "net/tls.h"
 #include "server/server_selfsigned.h"
 
-enum { PEM_BYTES_MAX = 1 << 20, CLIENT_CHAIN_BYTES_MAX = 64 << 10, SECURITY_OFF = 0 };
+enum { CLIENT_CHAIN_BYTES_MAX = 64 << 10, SECURITY_OFF = 0 };
 
 /* A certificate and its key, as texts, and what was made of them. Without files it was made here and never changes. */
 struct server_pair {
@@ -30,7 +31,8 @@ struct server_pair {
 struct server_tls {
     struct arena arena; /* paths that were made of the options */
     struct server_tls_options options;
-    struct server_pair *now; /* in use: the main pair, then those of options.snis */
+    struct server_pair *pairs; /* in use: the main pair, then those of options.snis */
+    VEC(const char *) files;   /* that they are read from: certificate and key by turns */
 };
 
 static int set_version(SSL_CTX *context, struct str name, struct error *err)
@@ -180,7 +182,7 @@ static SSL_CTX *find_name(const struct server_tls *tls, struct str name)
     SSL_CTX *found = NULL;
     for (size_t i = 0; i < tls->options.sni_count; i++) {
         const struct server_sni *sni = &tls->options.snis[i];
-        SSL_CTX *context = tls->now[i + 1].context;
+        SSL_CTX *context = tls->pairs[i + 1].context;
         if (is_given_name(sni, name))
             return context;
         if (!found && !sni->names.len && is_certificate_name(SSL_CTX_get0_certificate(context), name))
@@ -195,9 +197,9 @@ static SSL_CTX *find_covering(const struct server_tls *tls, struct str name)
 {
     unsigned flags = X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
     for (size_t i = 0; i <= tls->options.sni_count; i++) {
-        X509 *cert = SSL_CTX_get0_certificate(tls->now[i].context);
+        X509 *cert = SSL_CTX_get0_certificate(tls->pairs[i].context);
         if (cert && X509_check_host(cert, name.ptr, name.len, flags, NULL) == 1)
-            return tls->now[i].context;
+            return tls->pairs[i].context;
     }
     return NULL;
 }
@@ -234,7 +236,8 @@ static int make_context(const struct server_tls *tls, const struct server_pair *
     if (!context)
         return error_set(err, -ENOMEM, "cannot make a TLS context");
     SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
-                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
+                                     SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF |
+                                     SSL_OP_CLEANSE_PLAINTEXT);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -268,68 +271,79 @@ static size_t pair_count(const struct server_tls *tls)
     return tls->options.sni_count + 1;
 }
 
-/* Reads one pair; what it was goes to `ret_changed`. */
-static int read_pair(const struct server_pair *old, struct server_pair *ret, bool *ret_changed,
-                     struct error *err)
+static void pair_release(struct server_pair *pair)
 {
-    *ret = (struct server_pair){ .cert_file = old->cert_file, .key_file = old->key_file };
-    int r = 0;
-    if (!old->cert_file) {
-        strbuf_str(&ret->cert, strbuf_slice(&old->cert));
-        strbuf_str(&ret->key, strbuf_slice(&old->key));
-    } else {
-        r = file_read(old->cert_file, PEM_BYTES_MAX, &ret->cert, err);
-        if (r == 0)
-            r = file_read(old->key_file, PEM_BYTES_MAX, &ret->key, err);
-    }
-    *ret_changed = !str_eq(strbuf_slice(&ret->cert), strbuf_slice(&old->cert)) ||
-                   !str_eq(strbuf_slice(&ret->key), strbuf_slice(&old->key));
-    return r;
+    strbuf_release(&pair->cert);
+    strbuf_release(&pair->key);
+    SSL_CTX_free(pair->context);
 }
 
-void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs)
+/* Pairs of files; the main one is made here where there are none. */
+static size_t first_pair_of_files(const struct server_tls *tls)
 {
-    if (!pairs)
-        return;
-    for (struct server_pair *pair = pairs; pair < pairs + pair_count(tls); pair++) {
-        strbuf_release(&pair->cert);
-        strbuf_wipe(&pair->key);
-        SSL_CTX_free(pair->context);
-    }
-    free(pairs);
+    return tls->pairs[0].cert_file ? 0 : 1;
 }
 
-int server_tls_load(const struct server_tls *tls, struct server_pair **ret, struct error *err)
+static void list_files(struct server_tls *tls)
 {
-    struct server_pair *pairs = xcalloc(pair_count(tls), sizeof(struct server_pair));
-    bool any = !tls->now[0].context;
-    int r = 0;
-    for (size_t i = 0; i < pair_count(tls) && r == 0; i++) {
-        bool changed;
-        r = read_pair(&tls->now[i], &pairs[i], &changed, err);
-        any = any || changed;
+    for (size_t i = first_pair_of_files(tls); i < pair_count(tls); i++) {
+        *vec_push(&tls->files) = tls->pairs[i].cert_file;
+        *vec_push(&tls->files) = tls->pairs[i].key_file;
     }
-    for (size_t i = 0; i < pair_count(tls) && r == 0 && any; i++)
-        r = make_context(tls, &pairs[i], &pairs[i].context, err);
-    if (r < 0 || !any) {
-        server_tls_load_free(tls, pairs);
+}
+
+size_t server_tls_files(const struct server_tls *tls, const char *const **ret)
+{
+    *ret = tls->files.items;
+    return tls->files.len;
+}
+
+static bool is_same(const struct strbuf *a, const struct strbuf *b)
+{
+    return str_eq(strbuf_slice(a), strbuf_slice(b));
+}
+
+/* 1: it is another one. The readings of its files are moved. */
+static int take_pair(struct server_tls *tls, struct server_pair *pair, struct file_reading *cert,
+                     struct file_reading *key, struct error *err)
+{
+    if (cert->result < 0 || key->result < 0)
+        return 0; /* the caller knows */
+    if (pair->context && is_same(&cert->text, &pair->cert) && is_same(&key->text, &pair->key))
+        return 0;
+    struct server_pair next = {
+        .cert_file = pair->cert_file, .key_file = pair->key_file, .cert = cert->text, .key = key->text
+    };
+    cert->text = key->text = (struct strbuf){ 0 };
+    int r = make_context(tls, &next, &next.context, err);
+    if (r < 0) {
+        pair_release(&next);
         return r;
     }
-    *ret = pairs;
+    pair_release(pair);
+    *pair = next;
     return 1;
 }
 
-void server_tls_use(struct server_tls *tls, struct server_pair *pairs)
+int server_tls_take(struct server_tls *tls, struct file_reading *readings, struct error *err)
 {
-    server_tls_load_free(tls, tls->now);
-    tls->now = pairs;
+    int failed = 0;
+    bool any = false;
+    for (size_t i = first_pair_of_files(tls); i < pair_count(tls); i++, readings += 2) {
+        struct error why;
+        int r = take_pair(tls, &tls->pairs[i], &readings[0], &readings[1], &why);
+        any = any || r > 0;
+        if (r < 0 && !failed)
+            failed = error_set(err, r, "%s", why.text);
+    }
+    return failed ? failed : any;
 }
 
 /* Where the main certificate is, or the making of it. */
 static int settle_main_pair(struct server_tls *tls, struct error *err)
 {
     struct server_tls_options *options = &tls->options;
-    struct server_pair *pair = &tls->now[0];
+    struct server_pair *pair = &tls->pairs[0];
     if (options->cert_file || options->key_file) {
         if (!options->cert_file || !options->key_file)
             return error_set(err, -EINVAL, "a serving certificate and its key must be given together");
@@ -341,6 +355,7 @@ static int settle_main_pair(struct server_tls *tls, struct error *err)
         if (r < 0)
             return r;
     } else {
+        pair->key.secret = true;
         return server_selfsigned(options->bind_address, &pair->cert, &pair->key, err);
     }
     pair->cert_file = options->cert_file;
@@ -348,45 +363,66 @@ static int settle_main_pair(struct server_tls *tls, struct error *err)
     return 0;
 }
 
+static int take_first(void *user, struct file_reading *readings, struct error *err)
+{
+    return MIN(server_tls_take(user, readings, err), 0);
+}
+
+/* At the start, every pair has to be there. */
+static int read_first(struct server_tls *tls, struct error *err)
+{
+    list_files(tls);
+    struct file_set *files = file_set_new(&(struct file_set_options){ .paths = tls->files.items,
+                                                                      .count = tls->files.len,
+                                                                      .bytes_max = SERVER_TLS_PEM_BYTES_MAX,
+                                                                      .take = take_first,
+                                                                      .user = tls });
+    int r = first_pair_of_files(tls) ? make_context(tls, &tls->pairs[0], &tls->pairs[0].context, err) : 0;
+    if (r == 0)
+        r = file_set_read(files, err);
+    file_set_free(files);
+    return r;
+}
+
 int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err)
 {
     struct server_tls *tls = xcalloc(1, sizeof(*tls));
     tls->options = *options;
-    tls->now = xcalloc(pair_count(tls), sizeof(struct server_pair));
+    tls->pairs = xcalloc(pair_count(tls), sizeof(struct server_pair));
     int r = tls_names_check(options->min_version, options->cipher_suites.items, options->cipher_suites.len,
                             options->curves, options->curve_count, err);
     if (r == 0)
         r = settle_main_pair(tls, err);
     for (size_t i = 0; i < tls->options.sni_count && r == 0; i++) {
-        tls->now[i + 1].cert_file = tls->options.snis[i].cert_file;
-        tls->now[i + 1].key_file = tls->options.snis[i].key_file;
-        if (!tls->now[i + 1].cert_file || !tls->now[i + 1].key_file)
+        tls->pairs[i + 1].cert_file = tls->options.snis[i].cert_file;
+        tls->pairs[i + 1].key_file = tls->options.snis[i].key_file;
+        if (!tls->pairs[i + 1].cert_file || !tls->pairs[i + 1].key_file)
             r = error_set(err, -EINVAL, "a serving certificate and its key must be given together");
     }
-    struct server_pair *pairs;
     if (r == 0)
-        r = server_tls_load(tls, &pairs, err);
-    if (r < 0) {
+        r = read_first(tls, err);
+    if (r < 0)
         server_tls_free(tls);
-        return r;
-    }
-    server_tls_use(tls, pairs); /* the first reading is always a change */
-    *ret = tls;
-    return 0;
+    else
+        *ret = tls;
+    return r;
 }
 
 void server_tls_free(struct server_tls *tls)
 {
     if (!tls)
         return;
-    server_tls_load_free(tls, tls->now);
+    for (size_t i = 0; i < pair_count(tls); i++)
+        pair_release(&tls->pairs[i]);
+    free(tls->pairs);
+    vec_release(&tls->files);
     arena_release(&tls->arena);
     free(tls);
 }
 
 struct ssl_st *server_tls_accept(struct server_tls *tls, int fd)
 {
-    SSL *ssl = SSL_new(tls->now[0].context);
+    SSL *ssl = SSL_new(tls->pairs[0].context);
     if (ssl && SSL_set_fd(ssl, fd) != 1) {
         SSL_free(ssl);
         ssl = NULL;

@@ -34,14 +34,13 @@ struct server_tls;
 /* The texts of the options outlive it. */
 int server_tls_new(const struct server_tls_options *options, struct server_tls **ret, struct error *err);
 void server_tls_free(struct server_tls *tls);
-/* Reads the files again, on any thread. 1: they have changed, and *ret is what to use; 0: as they were; negative: what
- * is there now cannot be used. */
-struct server_pair;
-int server_tls_load(const struct server_tls *tls, struct server_pair **ret, struct error *err);
-/* For new connections from now on; on the thread that accepts them. Frees it. */
-void server_tls_use(struct server_tls *tls, struct server_pair *pairs);
-/* One that is not used. NULL is fine. */
-void server_tls_load_free(const struct server_tls *tls, struct server_pair *pairs);
+/* The files that it is made of, in the order in which server_tls_take() wants them. */
+size_t server_tls_files(const struct server_tls *tls, const char *const **ret);
+/* What these files say now, for new connections; on the thread that accepts them. A pair that cannot be read, or does
+ * not fit together, stays as it was. 1: some pair is another one; negative: one cannot be used. */
+struct file_reading;
+int server_tls_take(struct server_tls *tls, struct file_reading *readings, struct error *err);
+enum { SERVER_TLS_PEM_BYTES_MAX = 1 << 20 };
 
 /* For the server alone: a new connection's SSL, as libssl calls it. */
 struct ssl_st;

@@ -56,6 +56,13 @@ static void forget(struct listing *listing, enum api_kind kind)
     listing->objects.len = kept;
 }
 
+/* A pod that cannot be read completely still has its node, with what could be read. */
+static bool occupies_node(const struct inbox_message *message)
+{
+    return message->kind == MESSAGE_PARTIAL && message->object && message->api_kind == KIND_POD &&
+           ((const struct pod *)message->object->object.ptr)->spec.node_name.len;
+}
+
 /* What a watch says after the list is of no interest. */
 static void read_message(struct reading *reading, struct inbox_message *message)
 {
@@ -64,7 +71,7 @@ static void read_message(struct reading *reading, struct inbox_message *message)
         return;
     if (message->kind == MESSAGE_LIST_BEGIN) {
         forget(reading->listing, kind);
-    } else if (message->kind == MESSAGE_SET) {
+    } else if (message->kind == MESSAGE_SET || occupies_node(message)) {
         *vec_push(&reading->listing->objects) = message->object;
         message->object = NULL;
     } else if (message->kind == MESSAGE_LIST_END || message->kind == MESSAGE_ABSENT) {
@@ -136,10 +143,18 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
 static int read_from(struct api *api, struct reading *reading, struct error *err)
 {
     struct inbox *inbox = inbox_new();
+    struct features by_default;
+    features_default(&by_default, NULL, 0);
     reading->open = watched_kind_count;
     reading->started_ns = reading->received_ns = monotonic_ns();
     struct reflectors *reflectors = reflectors_start(
-        api, inbox, &(struct reflector_options){ .on_failure = on_failure, .user = reading });
+        api, inbox,
+        &(struct reflector_options){
+            .features = reading->options->features ? reading->options->features : &by_default,
+            .plain_lists = true,
+            .on_failure = on_failure,
+            .user = reading,
+        });
     int r = read_all(reading, inbox, reflectors, err);
     reflectors_stop(reflectors);
     inbox_free(inbox);

@@ -19,7 +19,9 @@ int usual_access(const char *kubeconfig, const char *context, const char *server
                  struct kube_access *ret, struct error *err);
 struct listing_options {
     const char *kubeconfig, *context; /* of usual_access() */
-    int64_t patience_ms;              /* how long nothing may come [60 s] */
+    const struct features
+        *features;       /* of kinds whose gate is off there are none; NULL: the default release's */
+    int64_t patience_ms; /* how long nothing may come [60 s] */
     /* Called with what has come so far, a few times a second or more often. NULL is fine. */
     void (*on_progress)(size_t objects, double seconds);
 };

@@ -1,6 +1,8 @@
 /* mirror.c: an object knows what it lives in (meta.home): that is how old versions are found and freed. */
 #include "sync/mirror.h"
 
+#include "api/fields.h"
+
 static struct live_object *home_of(const struct meta *meta)
 {
     return meta ? meta->home : NULL;
@@ -39,9 +41,13 @@ static const struct meta *known_of(const struct cluster *cluster, enum api_kind 
 
 static bool is_straggler(const struct meta *known, const struct meta *meta)
 {
-    int64_t then, now;
-    return known && str_eq(known->uid, meta->uid) && str_to_int64(known->resource_version, &then) &&
-           str_to_int64(meta->resource_version, &now) && now < then;
+    return known && meta_is_older(known, meta);
+}
+
+/* The uid may be among what could not be read. */
+static bool is_same(const struct meta *known, const struct meta *meta)
+{
+    return !meta->uid.len || str_eq(known->uid, meta->uid);
 }
 
 /* ---- changes ---- */
@@ -76,8 +82,60 @@ static void remove_one(struct mirror *mirror, const struct live_object *live, in
     enum api_kind kind = live->object.kind;
     const struct meta *known = known_of(mirror->engine->cluster, kind, live->object.meta);
     /* Another uid: an object that had the name before. */
-    if (known && !is_straggler(known, live->object.meta) && str_eq(known->uid, live->object.meta->uid))
+    if (known && !is_straggler(known, live->object.meta) && is_same(known, live->object.meta))
         take_away(mirror, kind, known, now_ns);
+}
+
+/* ---- objects that cannot be read ---- */
+/* The known version of a pod, with the node of the other one. */
+static struct live_object *with_node(const struct pod *known, const struct live_object *partial)
+{
+    struct live_object *live = live_object_new();
+    struct pod *pod = arena_zalloc(&live->arena, sizeof(*pod));
+    const struct pod *newer = partial->object.ptr;
+    record_copy(api_kinds[KIND_POD].type, known, &live->arena, pod);
+    pod->meta.source =
+        newer->meta.source.len ? arena_str(&live->arena, newer->meta.source) : (struct str){ 0 };
+    if (newer->meta.resource_version.len)
+        pod->meta.resource_version = arena_str(&live->arena, newer->meta.resource_version);
+    pod->spec.node_name = arena_str(&live->arena, newer->spec.node_name);
+    live->object = partial->object;
+    live->object.ptr = live->object.meta = &pod->meta;
+    return live;
+}
+
+static void set_partial_pod(struct mirror *mirror, struct live_object *live, const struct meta *known,
+                            int64_t now_ns)
+{
+    const struct pod *pod = live->object.ptr;
+    const struct pod_info *info =
+        known ? cluster_find_pod(mirror->engine->cluster, known->namespace, known->name) : NULL;
+    if (!info && pod->spec.node_name.len) {
+        set(mirror, live, now_ns); /* with what could be read */
+        return;
+    }
+    if (info && !info->api->spec.node_name.len && pod->spec.node_name.len)
+        set(mirror, with_node(info->api, live), now_ns);
+    else if (info && info->row == ROW_NONE && !info->api->spec.node_name.len)
+        take_away(mirror, KIND_POD, known, now_ns); /* it waits for a decision */
+    live_object_free(live);
+}
+
+static void set_partial(struct mirror *mirror, struct live_object *live, int64_t now_ns)
+{
+    enum api_kind kind = live->object.kind;
+    const struct meta *meta = live->object.meta, *known = known_of(mirror->engine->cluster, kind, meta);
+    bool is_late = !mirror->kinds[kind].listing && is_straggler(known, meta);
+    if (!is_late && known && !is_same(known, meta)) { /* its deletion was missed */
+        take_away(mirror, kind, known, now_ns);
+        known = NULL;
+    }
+    if (known && home_of(known))
+        home_of(known)->round = mirror->kinds[kind].round;
+    if (kind == KIND_POD && !is_late)
+        set_partial_pod(mirror, live, known, now_ns);
+    else
+        live_object_free(live);
 }
 
 /* ---- lists ---- */
@@ -103,6 +161,8 @@ static void collect(const struct cluster *cluster, enum api_kind kind, meta_vec 
 static void sweep(struct mirror *mirror, enum api_kind kind, int64_t now_ns)
 {
     meta_vec known = { 0 };
+    if (mirror->kinds[kind].unnamed)
+        return;
     collect(mirror->engine->cluster, kind, &known);
     vec_for(&known, meta)
         if (home_of(*meta) && home_of(*meta)->round != mirror->kinds[kind].round)
@@ -123,12 +183,20 @@ void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t 
         remove_one(mirror, live, now_ns);
         live_object_free(live);
         return;
+    case MESSAGE_PARTIAL:
+        if (live)
+            set_partial(mirror, live, now_ns);
+        else
+            mirror->kinds[kind].unnamed = true;
+        return;
     case MESSAGE_LIST_BEGIN:
         mirror->kinds[kind].round++;
         mirror->kinds[kind].listing = true;
+        mirror->kinds[kind].unnamed = false;
         return;
     case MESSAGE_ABSENT: /* nothing of the kind is there */
         mirror->kinds[kind].round++;
+        mirror->kinds[kind].unnamed = false;
         /* fall through */
     case MESSAGE_LIST_END:
         sweep(mirror, kind, now_ns);

@@ -2,24 +2,17 @@
  *
  * A reflector is always in exactly one of three situations: it has one request under way (delayed ones included), it
  * waits at the gate until the API server answers the probe, or all of them are stopping. Whatever on_done brings ends
- * in send_next() or at the gate, which is why no kind is ever forgotten.
+ * in reflector_send() or at the gate, which is why no kind is ever forgotten.
  *
  *     on_done ──▶ failed without an answer ──▶ gate ──▶ (probe answered) ──▶ send_next
  *             ──▶ refused ──▶ send_next later, the same or a new list
  *             ──▶ page, end of a watch ──▶ send_next at once
  *
  * All of it runs on the thread of the api's loop, what other threads call as well. */
-#include "sync/reflector.h"
-
-#include <stdatomic.h>
-#include <stdlib.h>
+#include "sync/reflector_impl.h"
 
 #include "base/log.h"
-#include "base/rng.h"
-#include "base/thread.h"
 #include "client/rest.h"
-#include "sync/gate.h"
-#include "sync/watch_decode.h"
 
 enum {
     LIST_MS = 60 * 1000,        /* as long as API servers take at most */
@@ -27,57 +20,12 @@ enum {
     WATCH_GRACE_MS = 30 * 1000, /* a watch that is over and silent for longer is dead */
     WATCH_SHORT_MS = 1000,      /* a watch that ends before that, without an event, has failed */
     WATCH_REFUSALS_MAX = 3,     /* then the kind is listed again */
+    HASTY_MAX = 3,              /* so many short watches in a row may be chance */
+    STREAM_FAILURES_MAX = 3,    /* then the objects are listed */
+    RIGHTS_TRIES = 8,           /* so often an optional kind is asked for soon again, about a minute */
     FORBIDDEN_MAX = 40,         /* for so long, about a quarter of a minute, it may be a matter of starting */
-    SENTENCES_TOLD_MAX = 8,
+    OBJECTS_TOLD_MAX = 1000,
     VERSION_LEN_MAX = 256, /* a longer resource version is none */
-};
-
-enum phase { PHASE_LIST, PHASE_WATCH };
-/* What was read in a watch that it ends for. */
-enum watch_end { WATCH_GOES_ON, WATCH_RETRY, WATCH_RELIST };
-
-struct reflector {
-    struct reflectors *all;
-    const struct watched_kind *watched;
-    uint32_t version; /* which of the kind's versions is requested */
-    uint32_t page_len;
-    enum phase phase;
-    bool in_flight, at_gate, absent;
-    bool was_listed;              /* to its end, at least once */
-    bool afresh;                  /* the newest state is wanted: list again when the request in flight ends */
-    bool complained;              /* about the present trouble */
-    uint64_t id;                  /* of the request in flight */
-    struct strbuf continue_token; /* of the list under way; empty: its first page is next */
-    struct strbuf position;       /* the resource version that all that came adds up to */
-    uint64_t position_number;     /* 0: it is no number */
-    uint32_t failures;            /* in a row, without an event of a watch */
-    uint32_t refusals;            /* likewise, after which the kind is listed from the start */
-    uint32_t forbidden;           /* likewise, of 401 and 403 where there were none before */
-    /* The watch under way. */
-    struct watch_decoder watch;
-    uint64_t watch_from;
-    int64_t watch_ms;  /* how long it shall take */
-    int64_t begun_ns;  /* 0: it has not */
-    uint64_t received; /* events in it */
-    int32_t retry_after_s;
-    enum watch_end end;
-    uint64_t told[SENTENCES_TOLD_MAX]; /* hashes of sentences about objects */
-    size_t told_len;
-};
-
-struct reflectors {
-    struct api *api;
-    struct inbox *inbox;
-    struct reflector_options options;
-    _Atomic uint64_t source_kinds;
-    struct completion idle; /* nothing is under way any more, after reflectors_stop() */
-    struct rng rng;
-    struct arena scratch;
-    bool stopping;
-    uint32_t in_flight;
-    struct gate gate;
-    size_t len;
-    struct reflector items[];
 };
 
 static struct log_value about(const struct reflector *r)
@@ -87,7 +35,7 @@ static struct log_value about(const struct reflector *r)
 
 /* ---- messages ---- */
 
-static void post(struct reflector *r, enum inbox_message_kind kind, struct live_object *object)
+void reflector_post(struct reflector *r, enum inbox_message_kind kind, struct live_object *object)
 {
     struct inbox_message *message = inbox_message_new(kind);
     message->api_kind = r->watched->kind;
@@ -95,17 +43,37 @@ static void post(struct reflector *r, enum inbox_message_kind kind, struct live_
     inbox_post(r->all->inbox, message);
 }
 
-/* An object that cannot be decoded is told of once, and is not there otherwise. */
-static void undecodable(struct reflector *r, const struct error *err)
+/* Is this the first time? */
+static bool tell_once(struct reflector *r, struct str what)
 {
-    uint64_t hash = str_hash(str_from(err->text));
-    for (size_t i = 0; i < r->told_len; i++)
-        if (r->told[i] == hash)
-            return;
-    if (r->told_len == SENTENCES_TOLD_MAX)
+    uint64_t hash = str_hash(what);
+    if (r->told.len == OBJECTS_TOLD_MAX || idmap_get(&r->told, hash))
+        return false;
+    idmap_put(&r->told, hash, r);
+    if (r->told.len == OBJECTS_TOLD_MAX)
+        log_warning("Too many objects cannot be read: no more of them are named", about(r));
+    return true;
+}
+
+/* An object that cannot be read completely is told of once. What becomes of it, sync/mirror.h says. */
+static void tell_partial(struct reflector *r, const struct meta *meta, const struct error *err)
+{
+    if (!tell_once(r, meta->uid.len ? meta->uid : meta->name))
         return;
-    r->told[r->told_len++] = hash;
-    log_error(err, "An object cannot be read and is ignored", about(r));
+    log_error(
+        err,
+        "An object cannot be read completely: if it has a node it keeps its resources, else it is not used",
+        about(r), log_ref("object", meta->namespace, meta->name));
+    if (r->all->options.on_unreadable)
+        r->all->options.on_unreadable(r->all->options.user, r->watched->resource);
+}
+
+static void post_object(struct reflector *r, struct live_object *object, const struct error *err)
+{
+    bool is_partial = object->object.is_partial;
+    if (is_partial)
+        tell_partial(r, object->object.meta, err);
+    reflector_post(r, is_partial ? MESSAGE_PARTIAL : MESSAGE_SET, object);
 }
 
 /* ---- positions ---- */
@@ -121,6 +89,8 @@ static void set_position(struct reflector *r, struct str version)
     strbuf_clear(&r->position);
     strbuf_str(&r->position, version);
     r->position_number = version_number(version);
+    if (r->all->options.on_version)
+        r->all->options.on_version(r->all->options.user, r->watched->kind, version);
 }
 
 /* Forward only. */
@@ -164,7 +134,12 @@ static void put_watch_query(struct reflector *r, struct strbuf *path)
     snprintf(seconds, sizeof(seconds), "%lld", (long long)MAX(r->watch_ms / 1000, 1));
     watched_query(path, "watch", STR("true"));
     watched_query(path, "allowWatchBookmarks", STR("true"));
-    watched_query(path, "resourceVersion", strbuf_slice(&r->position));
+    if (r->phase == PHASE_STREAM) { /* without a version: as new as the storage */
+        watched_query(path, "sendInitialEvents", STR("true"));
+        watched_query(path, "resourceVersionMatch", STR("NotOlderThan"));
+    } else {
+        watched_query(path, "resourceVersion", strbuf_slice(&r->position));
+    }
     watched_query(path, "timeoutSeconds", str_from(seconds));
 }
 
@@ -178,21 +153,39 @@ static void begin_watch(struct reflector *r)
     watch_decoder_release(&r->watch);
     watch_decoder_init(&r->watch, r->watched->kind);
     r->watch.keeps_source = keeps_source(r);
-    r->watch_from = r->position_number;
+    r->watch_from = r->phase == PHASE_STREAM ? 0 : r->position_number;
+    r->has_begun = false;
     r->begun_ns = 0;
     r->received = 0;
+    r->hasty++;
     r->retry_after_s = 0;
     r->end = WATCH_GOES_ON;
 }
 
 static const struct http_callbacks callbacks;
 
-/* The next request, by phase. */
-static void send_next(struct reflector *r, int64_t delay_ms)
+/* A server that does not know sendInitialEvents may take it for a watch, in which nothing need happen. */
+static void look_for_stall(struct reflector *r, int64_t delay_ms)
+{
+    loop_timer_set(api_loop(r->all->api), &r->stall,
+                   monotonic_ns() + (delay_ms + r->all->options.stall_ms) * NS_PER_MS);
+}
+
+void reflector_on_stall(struct loop_timer *timer)
+{
+    struct reflector *r = container_of(timer, struct reflector, stall);
+    if (!r->in_flight || r->phase != PHASE_STREAM)
+        return;
+    r->end = WATCH_RELIST;
+    r->no_stream = true;
+    api_cancel(r->all->api, r->id);
+}
+
+void reflector_send(struct reflector *r, int64_t delay_ms)
 {
     struct reflectors *all = r->all;
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
-    bool watches = r->phase == PHASE_WATCH;
+    bool watches = r->phase != PHASE_LIST;
     if (!watched_path(r->watched, r->version, &path))
         return;
     if (watches)
@@ -201,7 +194,6 @@ static void send_next(struct reflector *r, int64_t delay_ms)
     const struct api_request request = {
         .method = "GET",
         .path = strbuf_slice(&path),
-        .accept = REST_ACCEPT,
         .stream = watches,
         .urgent = true,
         .unlimited = true,
@@ -220,47 +212,75 @@ static void send_next(struct reflector *r, int64_t delay_ms)
     }
     r->in_flight = true;
     all->in_flight++;
+    if (r->phase == PHASE_STREAM)
+        look_for_stall(r, delay_ms);
+}
+
+void reflector_begin_list(struct reflector *r)
+{
+    r->phase = r->all->options.plain_lists || r->no_stream ? PHASE_LIST : PHASE_STREAM;
+    strbuf_clear(&r->continue_token);
 }
 
 /* From the start: at once, unless that did not help before. */
 static void relist(struct reflector *r)
 {
-    r->phase = PHASE_LIST;
-    strbuf_clear(&r->continue_token);
-    send_next(r, slow_ms(r));
+    reflector_begin_list(r);
+    reflector_send(r, slow_ms(r));
     r->refusals++;
+}
+
+/* Streaming does not work, for now: the objects are listed. */
+static void list_instead(struct reflector *r)
+{
+    r->no_stream = true;
+    reflector_begin_list(r);
+    reflector_send(r, quick_ms(r));
 }
 
 /* ---- the gate ---- */
 
-static void look_idle(struct reflectors *all)
+void reflectors_look_idle(struct reflectors *all)
 {
     if (all->stopping && !all->in_flight && !all->gate.probing)
         completion_done(&all->idle);
 }
 
-static void on_open(void *user)
+void reflectors_on_open(void *user)
 {
     struct reflectors *all = user;
     if (all->stopping) {
-        look_idle(all);
+        reflectors_look_idle(all);
         return;
     }
+    if (all->options.on_answering)
+        all->options.on_answering(all->options.user);
     for (size_t i = 0; i < all->len; i++) {
         struct reflector *r = &all->items[i];
         if (!r->at_gate)
             continue;
         r->at_gate = false;
         /* The first failure has been paid for by the probe. */
-        send_next(r, backoff_ms(&all->rng, r->failures - 1, all->options.backoff_ms_min,
-                                all->options.backoff_ms_max));
+        reflector_send(r, backoff_ms(&all->rng, r->failures - 1, all->options.backoff_ms_min,
+                                     all->options.backoff_ms_max));
     }
+}
+
+/* It ended before all objects had come: if that happens again and again, something between here and the server does not
+ * let long answers pass, and pages will do. */
+static void stream_broke_off(struct reflector *r)
+{
+    if (r->phase != PHASE_STREAM)
+        return;
+    r->no_stream |= r->begun_ns && r->failures >= STREAM_FAILURES_MAX;
+    reflector_begin_list(r);
 }
 
 /* No answer, or not all of one: what was under way is repeated when the server is there. */
 static void wait_at_gate(struct reflector *r, const struct http_response *response)
 {
     r->failures++;
+    stream_broke_off(r);
     r->at_gate = true;
     if (r->all->options.on_failure)
         r->all->options.on_failure(r->all->options.user, r->watched->resource, 0, response->error.text);
@@ -272,7 +292,7 @@ static void wait_at_gate(struct reflector *r, const struct http_response *respon
 /* In the words of client-go, which alerts look for. */
 static void log_failure(const struct reflector *r, struct error *err, int status)
 {
-    const char *what = r->phase == PHASE_LIST ? "list" : "watch";
+    const char *what = r->phase == PHASE_WATCH ? "watch" : "list";
     error_prefix(err, "failed to %s %s", what, r->watched->resource);
     log_error(err, "Failed to watch", about(r), log_int("status", status));
 }
@@ -294,31 +314,40 @@ static void complain(struct reflector *r, const struct http_response *response)
         log_failure(r, &err, response->status);
 }
 
+static void are_absent(struct reflector *r, const char *why)
+{
+    if (!r->absent) {
+        log_info(1, why, about(r));
+        reflector_post(r, MESSAGE_ABSENT, NULL);
+    }
+    r->absent = true;
+}
+
+static int64_t absent_ms(struct reflector *r)
+{
+    return backoff_ms(&r->all->rng, 1, r->all->options.absent_ms, r->all->options.absent_ms);
+}
+
 /* Not served: by an older name perhaps, or not at all. */
 static void not_served(struct reflector *r, const struct http_response *response)
 {
-    struct reflectors *all = r->all;
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
     strbuf_clear(&r->continue_token);
     if (watched_path(r->watched, r->version + 1, &path)) {
         r->version++;
-        send_next(r, 0);
+        reflector_send(r, 0);
         return;
     }
     r->version = 0;
     if (r->watched->required) {
         complain(r, response);
         r->refusals++;
-        send_next(r, slow_ms(r));
+        reflector_send(r, slow_ms(r));
         return;
     }
-    if (!r->absent) {
-        log_info(1, "The API server does not have this kind of objects: there are none", about(r));
-        post(r, MESSAGE_ABSENT, NULL);
-    }
-    r->absent = true;
     r->failures = r->refusals = 0;
-    send_next(r, backoff_ms(&all->rng, 1, all->options.absent_ms, all->options.absent_ms));
+    are_absent(r, "The API server does not have this kind of objects: there are none");
+    reflector_send(r, absent_ms(r));
 }
 
 static int64_t retry_after_ms(struct reflector *r, int64_t wanted_ms)
@@ -331,11 +360,17 @@ static int64_t retry_after_ms(struct reflector *r, int64_t wanted_ms)
  * no user's rights yet: that passes. */
 static void forbidden(struct reflector *r, const struct http_response *response)
 {
+    if (response->status == 403 && r->watched->has_gate && !r->was_listed) {
+        /* Roles of older servers do not name the kind. Those of a server that has just started may yet do. */
+        are_absent(r, "The scheduler may not list this kind of objects: there are none");
+        reflector_send(r, ++r->refusals < RIGHTS_TRIES ? slow_ms(r) : absent_ms(r));
+        return;
+    }
     bool passes = r->was_listed && ++r->forbidden < FORBIDDEN_MAX;
     if (!passes || r->forbidden > FORBIDDEN_MAX / 4)
         complain(r, response);
     r->refusals += !passes;
-    send_next(r, passes ? quick_ms(r) : slow_ms(r));
+    reflector_send(r, passes ? quick_ms(r) : slow_ms(r));
 }
 
 /* An answer that is not 2xx. */
@@ -343,17 +378,21 @@ static void refused(struct reflector *r, const struct http_response *response)
 {
     int status = response->status;
     r->failures++;
-    if (status == 404 && r->phase == PHASE_LIST) {
+    if (status == 404 && r->phase != PHASE_WATCH) {
         not_served(r, response);
+    } else if (r->phase == PHASE_STREAM && status != 410 && status != 429) {
+        log_info(4, "The objects cannot be streamed: they are listed", about(r), log_int("status", status));
+        r->failures--; /* the list has not failed yet */
+        list_instead(r);
     } else if (status == 404 || status == 410) { /* 410: a token or a version has become too old */
         relist(r);
     } else if (status == 429) {
-        send_next(r, retry_after_ms(r, response->retry_after_ms));
+        reflector_send(r, retry_after_ms(r, response->retry_after_ms));
     } else if (status == 401 || status == 403) {
         forbidden(r, response);
     } else if (status >= 500) {
         complain(r, response);
-        send_next(r, quick_ms(r));
+        reflector_send(r, quick_ms(r));
     } else { /* what is wrong with it will stay wrong */
         complain(r, response);
         r->refusals++;
@@ -372,15 +411,19 @@ static int take_page(struct reflector *r, struct list_page *page, struct error *
     if (!is_first && str_eq(strbuf_slice(&r->continue_token), page->continue_token))
         return error_set(err, -EBADMSG, "the list does not go on");
     if (is_first) {
-        post(r, MESSAGE_LIST_BEGIN, NULL);
+        reflector_post(r, MESSAGE_LIST_BEGIN, NULL);
         /* All pages are of one moment. Were they not, then events since the first one make up for it. */
         set_position(r, page->resource_version);
     }
     while ((code = list_page_next(page, &all->scratch, &object, err)) != 0) {
-        if (code > 0)
-            post(r, MESSAGE_SET, object);
-        else
-            undecodable(r, err);
+        if (code > 0) {
+            post_object(r, object, err);
+        } else {
+            reflector_post(r, MESSAGE_PARTIAL, NULL);
+            if (tell_once(r, str_from(err->text)))
+                log_error(err, "An object without a name that can be read: none are taken for deleted",
+                          about(r));
+        }
     }
     r->complained = false;
     return 0;
@@ -388,13 +431,13 @@ static int take_page(struct reflector *r, struct list_page *page, struct error *
 
 static void end_list(struct reflector *r)
 {
-    post(r, MESSAGE_LIST_END, NULL);
+    reflector_post(r, MESSAGE_LIST_END, NULL);
     log_info(2, "Listed", about(r), log_str("resourceVersion", strbuf_slice(&r->position)));
     r->absent = false;
     r->was_listed = true;
     strbuf_clear(&r->continue_token);
+    r->no_stream = false;
     r->phase = PHASE_WATCH;
-    send_next(r, 0);
 }
 
 static void page_done(struct reflector *r, struct http_response *response)
@@ -413,9 +456,10 @@ static void page_done(struct reflector *r, struct http_response *response)
     } else if (page.continue_token.len) {
         strbuf_clear(&r->continue_token);
         strbuf_str(&r->continue_token, page.continue_token);
-        send_next(r, 0);
+        reflector_send(r, 0);
     } else {
         end_list(r);
+        reflector_send(r, 0);
     }
     list_page_release(&page);
 }
@@ -440,23 +484,56 @@ static void list_done(struct reflector *r, struct http_response *response)
 
 /* ---- watches ---- */
 
+/* What changed is not known, so only a list can tell: at once the first time. It is logged once until a watch lasts. */
+static void cannot_go_on(struct reflector *r, const struct error *err)
+{
+    if (!r->watch_complained)
+        log_error(err, "A watch cannot be read: listing again", about(r));
+    r->watch_complained = true;
+    r->no_stream |= r->phase == PHASE_STREAM;
+    r->end = WATCH_RELIST;
+}
+
+/* A storm of short watches stays slow, whatever they bring. */
+static void made_progress(struct reflector *r)
+{
+    r->received++;
+    if (r->hasty > HASTY_MAX)
+        return;
+    r->failures = r->refusals = r->forbidden = 0;
+    r->complained = false;
+}
+
 static void take_object(struct reflector *r, struct live_event *event, const struct error *err)
 {
+    if (event->is_foreign) {
+        if (tell_once(r, str_from(err->text)))
+            log_error(err, "A watch event is about another kind of objects, and is ignored", about(r));
+        return;
+    }
     if (!event->object) {
-        undecodable(r, err);
+        cannot_go_on(r, err);
         return;
     }
     struct str version = event->object->object.meta->resource_version;
     uint64_t number = version_number(version);
     if (number && number < r->watch_from) {
-        log_warning("A watch told of a time before its own beginning: listing again", about(r),
-                    log_str("resourceVersion", version));
+        struct error why;
+        error_set(&why, -EBADMSG,
+                  "an event is of a time before the watch began: the resource version is " STR_FMT,
+                  STR_ARG(version));
         live_object_free(event->object);
-        r->end = WATCH_RELIST;
+        cannot_go_on(r, &why);
         return;
     }
-    advance(r, version);
-    post(r, event->type == WATCH_DELETED ? MESSAGE_REMOVE : MESSAGE_SET, event->object);
+    if (r->phase == PHASE_WATCH) { /* what is streamed is in no order */
+        made_progress(r);
+        advance(r, version);
+    }
+    if (event->type == WATCH_DELETED)
+        reflector_post(r, MESSAGE_REMOVE, event->object);
+    else
+        post_object(r, event->object, err);
 }
 
 static void take_error(struct reflector *r, const struct api_status *status)
@@ -464,8 +541,20 @@ static void take_error(struct reflector *r, const struct api_status *status)
     log_info(1, "A watch was ended by the API server", about(r), log_int("status", status->code),
              log_str("why", status->message));
     r->end = status->code == 410 || ++r->refusals >= WATCH_REFUSALS_MAX ? WATCH_RELIST : WATCH_RETRY;
+    r->no_stream |= r->phase == PHASE_STREAM && status->code != 410 && status->code != 429;
     if (status->code == 429)
         r->retry_after_s = status->details.retry_after_seconds;
+}
+
+/* All objects have come, and the watch goes on with what happens since. */
+static void end_stream(struct reflector *r, struct str version)
+{
+    set_position(r, version);
+    r->watch_from = r->position_number;
+    r->complained = false;
+    end_list(r);
+    loop_timer_stop(api_loop(r->all->api), &r->stall);
+    made_progress(r);
 }
 
 static void take_event(struct reflector *r, struct live_event *event, const struct error *err)
@@ -474,10 +563,17 @@ static void take_event(struct reflector *r, struct live_event *event, const stru
         take_error(r, &event->status);
         return;
     }
-    r->received++;
-    r->failures = r->refusals = r->forbidden = 0;
-    r->complained = false;
-    if (event->type == WATCH_BOOKMARK) {
+    if (r->phase == PHASE_STREAM)
+        look_for_stall(r, 0);
+    if (r->phase == PHASE_STREAM && !r->has_begun) {
+        r->has_begun = true;
+        reflector_post(r, MESSAGE_LIST_BEGIN, NULL);
+    }
+    if (event->type == WATCH_BOOKMARK && r->phase == PHASE_STREAM) {
+        if (event->ends_initial)
+            end_stream(r, event->resource_version);
+    } else if (event->type == WATCH_BOOKMARK) {
+        made_progress(r);
         advance(r, event->resource_version);
     } else {
         take_object(r, event, err);
@@ -487,45 +583,60 @@ static void take_event(struct reflector *r, struct live_event *event, const stru
 static void on_start(void *user, uint64_t id _unused_, int status)
 {
     struct reflector *r = user;
-    if (r->phase == PHASE_WATCH && status >= 200 && status < 300) {
+    if (r->phase != PHASE_LIST && status >= 200 && status < 300) {
         r->begun_ns = monotonic_ns();
     }
+}
+
+/* Also when it is cancelled: chunks may arrive until that is done, and what they say is older than the doubt. */
+static bool is_over(const struct reflector *r)
+{
+    return r->all->stopping || r->afresh || r->end != WATCH_GOES_ON;
 }
 
 static int on_chunk(void *user, uint64_t id _unused_, struct str chunk)
 {
     struct reflector *r = user;
-    struct reflectors *all = r->all;
     struct live_event event;
     struct error err = { 0 };
     int code = 0;
-    if (all->stopping)
-        return 1;
     watch_decoder_feed(&r->watch, chunk);
-    while (r->end == WATCH_GOES_ON && (code = watch_decoder_next(&r->watch, &all->scratch, &event, &err)) > 0)
+    while (!is_over(r) && (code = watch_decoder_next(&r->watch, &r->all->scratch, &event, &err)) > 0)
         take_event(r, &event, &err);
-    if (code < 0) { /* resuming would bring the same again, so a list goes past it */
-        log_error(&err, "A watch cannot be read: listing again", about(r));
-        r->end = WATCH_RELIST;
-    }
-    return r->end != WATCH_GOES_ON;
+    if (code < 0) /* resuming would bring the same again, so a list goes past it */
+        cannot_go_on(r, &err);
+    return is_over(r);
 }
 
+static bool lasted_ms(const struct reflector *r, int64_t ms)
+{
+    return r->begun_ns && monotonic_ns() - r->begun_ns >= ms * NS_PER_MS;
+}
+
+/* Every watch that ended sends the next request with a delay that grows from one to the next, unless it lasted, or
+ * brought something and is not one of many. */
 static void watch_done(struct reflector *r, const struct http_response *response)
 {
-    bool lasted = r->begun_ns && monotonic_ns() - r->begun_ns >= WATCH_SHORT_MS * NS_PER_MS;
+    bool lasted = lasted_ms(r, WATCH_SHORT_MS);
     if (lasted)
-        r->failures = r->refusals = r->forbidden = 0;
+        r->failures = r->forbidden = 0;
+    if (lasted_ms(r, MAX(r->all->options.refused_ms_max, WATCH_SHORT_MS))) {
+        r->hasty = r->refusals = 0;
+        r->watch_complained = false;
+    }
     watch_decoder_release(&r->watch);
-    if (r->end == WATCH_GOES_ON && rest_is_yes(response) && (lasted || r->received)) {
-        send_next(r, 0);
+    loop_timer_stop(api_loop(r->all->api), &r->stall);
+    if (r->end == WATCH_GOES_ON && rest_is_yes(response) && r->phase == PHASE_WATCH &&
+        (lasted || (r->received && r->hasty <= HASTY_MAX))) {
+        reflector_send(r, 0);
         return;
     }
     if (r->end == WATCH_RELIST) {
         relist(r);
     } else if (r->end == WATCH_RETRY || rest_is_yes(response)) {
         r->failures++;
-        send_next(r, retry_after_ms(r, (int64_t)r->retry_after_s * 1000));
+        stream_broke_off(r);
+        reflector_send(r, retry_after_ms(r, (int64_t)r->retry_after_s * 1000));
     } else if (response->outcome == HTTP_ANSWERED) {
         refused(r, response);
     } else {
@@ -536,11 +647,10 @@ static void watch_done(struct reflector *r, const struct http_response *response
 static void begin_afresh(struct reflector *r)
 {
     r->afresh = false;
-    if (r->phase == PHASE_WATCH)
+    if (r->phase != PHASE_LIST)
         watch_decoder_release(&r->watch);
-    r->phase = PHASE_LIST;
-    strbuf_clear(&r->continue_token);
-    send_next(r, 0);
+    reflector_begin_list(r);
+    reflector_send(r, 0);
 }
 
 static void on_done(void *user, struct http_response *response)
@@ -550,7 +660,7 @@ static void on_done(void *user, struct http_response *response)
     r->in_flight = false;
     all->in_flight--;
     if (all->stopping)
-        look_idle(all);
+        reflectors_look_idle(all);
     else if (r->afresh)
         begin_afresh(r);
     else if (r->phase == PHASE_LIST)
@@ -560,132 +670,3 @@ static void on_done(void *user, struct http_response *response)
 }
 
 static const struct http_callbacks callbacks = { on_start, on_chunk, on_done };
-
-/* ---- life ---- */
-
-static void fill_in(struct reflector_options *o)
-{
-    const struct {
-        int64_t *value;
-        int64_t fallback;
-    } times[] = {
-        { &o->backoff_ms_min, 50 },    { &o->backoff_ms_max, 500 },      { &o->refused_ms_min, 250 },
-        { &o->refused_ms_max, 15000 }, { &o->retry_after_ms_max, 5000 }, { &o->absent_ms, 180 * 1000 },
-        { &o->watch_ms_min, 300000 },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
-        if (*times[i].value <= 0)
-            *times[i].value = times[i].fallback;
-    if (!o->kinds) {
-        o->kinds = watched_kinds;
-        o->kind_count = watched_kind_count;
-    }
-    if (!o->page_bytes_max)
-        o->page_bytes_max = (size_t)64 << 20;
-    if (!o->seed)
-        o->seed = (uint64_t)monotonic_ns();
-}
-
-static void start(void *context)
-{
-    struct reflectors *all = context;
-    for (size_t i = 0; i < all->len; i++)
-        send_next(&all->items[i], 0);
-}
-
-struct reflectors *reflectors_start(struct api *api, struct inbox *inbox,
-                                    const struct reflector_options *options)
-{
-    struct reflector_options filled = *options;
-    fill_in(&filled);
-    size_t len = filled.kind_count;
-    struct reflectors *all = xcalloc(1, sizeof(*all) + arena_bytes(len, sizeof(all->items[0])));
-    all->api = api;
-    all->inbox = inbox;
-    all->options = filled;
-    atomic_init(&all->source_kinds, filled.source_kinds);
-    all->len = len;
-    completion_init(&all->idle);
-    rng_seed(&all->rng, filled.seed);
-    all->gate = (struct gate){
-        .api = api,
-        .rng = &all->rng,
-        .backoff_ms_min = filled.backoff_ms_min,
-        .backoff_ms_max = filled.backoff_ms_max,
-        .on_open = on_open,
-        .user = all,
-    };
-    for (size_t i = 0; i < len; i++)
-        all->items[i] = (struct reflector){ .all = all,
-                                            .watched = &filled.kinds[i],
-                                            .page_len = filled.kinds[i].page_len };
-    loop_run_wait(api_loop(api), start, all);
-    return all;
-}
-
-static void stop(void *context)
-{
-    struct reflectors *all = context;
-    all->stopping = true;
-    for (size_t i = 0; i < all->len; i++)
-        if (all->items[i].in_flight)
-            api_cancel(all->api, all->items[i].id);
-    gate_stop(&all->gate);
-    look_idle(all);
-}
-
-void reflectors_stop(struct reflectors *all)
-{
-    if (!all)
-        return;
-    loop_run(api_loop(all->api), stop, all);
-    completion_wait(&all->idle, INT64_MAX);
-    for (size_t i = 0; i < all->len; i++) {
-        strbuf_release(&all->items[i].continue_token);
-        strbuf_release(&all->items[i].position);
-        watch_decoder_release(&all->items[i].watch);
-    }
-    arena_release(&all->scratch);
-    completion_release(&all->idle);
-    free(all);
-}
-
-struct relist {
-    struct reflectors *all;
-    uint64_t kinds;
-};
-
-static void relist_kinds(void *context)
-{
-    const struct relist *relist = context;
-    struct reflectors *all = relist->all;
-    for (size_t i = 0; i < all->len; i++) {
-        struct reflector *r = &all->items[i];
-        if (!(relist->kinds >> r->watched->kind & 1) || r->absent)
-            continue;
-        post(r, MESSAGE_DOUBT, NULL);
-        if (r->in_flight) {
-            r->afresh = true;
-            api_cancel(all->api, r->id);
-        } else { /* at the gate: it begins with a list when that opens */
-            r->phase = PHASE_LIST;
-            strbuf_clear(&r->continue_token);
-        }
-    }
-}
-
-void reflectors_relist(struct reflectors *all, uint64_t kinds)
-{
-    if (kinds)
-        loop_run_wait(api_loop(all->api), relist_kinds, &(struct relist){ all, kinds });
-}
-
-void reflectors_keep_source(struct reflectors *all, uint64_t kinds)
-{
-    reflectors_relist(all, kinds & ~atomic_exchange(&all->source_kinds, kinds));
-}
-
-int64_t reflectors_down_since_ns(const struct reflectors *all)
-{
-    return atomic_load(&all->gate.closed_ns);
-}

@@ -2,9 +2,14 @@
  *
  *            ┌─────────────── 410, or a history that is not ours ───────────────┐
  *            ▼                                                                  │
- *     LIST page, page, ... ──▶ LIST_BEGIN SET SET ... LIST_END ──▶ WATCH ──▶ SET, REMOVE, ...
- *                                                                  ▲    │
- *                                                                  └────┘ it ended: on from the last version seen
+ *     STREAM, or LIST page, page, ... ──▶ LIST_BEGIN SET SET ... LIST_END ──▶ WATCH ──▶ SET, REMOVE, ...
+ *                                                                             ▲    │
+ *                                                                             └────┘ it ended: on from the last version
+ *
+ * STREAM is a watch that begins with all objects (sendInitialEvents) and goes on as a WATCH: one request, and the
+ * server keeps no list in memory. A server that refuses it, or does not get on with it, is asked for a LIST instead;
+ * the next time it is tried again. Either way the answer is as new as the server's storage: no resource version is
+ * asked for.
  *
  * A kind has no thread: callbacks of api_send() on the I/O thread drive one small state machine each.
  *
@@ -35,18 +40,27 @@ struct reflectors;
 struct reflector_options {
     const struct watched_kind *kinds; /* NULL: all of watched.def */
     size_t kind_count;
-    uint64_t seed;              /* of the jitter; 0: another one every time */
-    int64_t backoff_ms_min;     /* after the first failure [50], doubled with each one */
-    int64_t backoff_ms_max;     /* [500] */
-    int64_t refused_ms_min;     /* likewise where the server says no [250] */
-    int64_t refused_ms_max;     /* [15000] */
-    int64_t retry_after_ms_max; /* of the Retry-After of a 429 [5000] */
-    int64_t absent_ms;          /* until a kind that is not served is requested again [180000] */
-    int64_t watch_ms_min;       /* a watch takes this long, or up to twice as long [300000] */
-    size_t page_bytes_max;      /* of a page of a list [64 MiB] */
+    const struct features *features; /* of kinds whose gate is off there are none; NULL: all are watched */
+    uint64_t seed;                   /* of the jitter; 0: another one every time */
+    int64_t backoff_ms_min;          /* after the first failure [50], doubled with each one */
+    int64_t backoff_ms_max;          /* [500] */
+    int64_t refused_ms_min;          /* likewise where the server says no [250] */
+    int64_t refused_ms_max;          /* [15000] */
+    int64_t retry_after_ms_max;      /* of the Retry-After of a 429 [5000] */
+    int64_t absent_ms;               /* until a kind that is not served is requested again [180000] */
+    int64_t watch_ms_min;            /* a watch takes this long, or up to twice as long [300000] */
+    size_t page_bytes_max;           /* of a page of a list [64 MiB] */
+    bool plain_lists;                /* no streams: objects come in pages */
+    int64_t stall_ms;                /* a stream in which nothing comes for so long is given up [15000] */
     /* Told why a request failed, on the I/O thread; refusals are told here instead of the log. `status` is 0 where
      * there was no answer. NULL is fine. */
     void (*on_failure)(void *user, const char *resource, int status, const char *why);
+    /* An object that cannot be read completely was seen, for the first time; on the I/O thread. NULL is fine. */
+    void (*on_unreadable)(void *user, const char *resource);
+    /* All that came of a kind adds up to this resource version; on the I/O thread. NULL is fine. */
+    void (*on_version)(void *user, enum api_kind kind, struct str version);
+    /* The API server answers again after a time without; on the I/O thread. NULL is fine. */
+    void (*on_answering)(void *user);
     void *user;
     uint64_t
         source_kinds; /* 1 << enum api_kind, or'ed: objects that keep the bytes that they came in, meta.source */

@@ -5,9 +5,15 @@
 #include <stdlib.h>
 
 #include "api/fields.h"
+#include "api/labels.h"
 #include "api/words.h"
 
-enum { SCRATCH_BYTES = 64 << 10, SCRATCH_BYTES_KEPT_MAX = 4 << 20, TOKEN_LEN_MAX = 16 << 10 };
+enum {
+    SCRATCH_BYTES = 64 << 10,
+    SCRATCH_BYTES_KEPT_MAX = 4 << 20,
+    TEXT_BYTES_KEPT_MAX = 64 << 10,
+    TOKEN_LEN_MAX = 16 << 10,
+};
 
 /* ---- objects ---- */
 
@@ -41,24 +47,34 @@ static struct str text_of(yyjson_val *val, struct arena *arena)
 }
 
 /* The text of the document will be gone: strings are copied. */
+static int read_json(const struct source *json, struct arena *arena, struct object *object, struct error *err)
+{
+    const struct record_type *type = api_kinds[json->kind].type;
+    struct record_reader reader = {
+        .doc = json->doc, .arena = arena, .keep = words_keep, .err = err, .tolerant = object->is_partial
+    };
+    object->ptr = object->meta = arena_zalloc(arena, type->size);
+    return record_read(&reader, NULL, json->val, type, object->ptr);
+}
+
 static int decode_json(const struct source *json, struct arena *arena, struct object *ret, struct error *err)
 {
     const struct kind_info *kind = &api_kinds[json->kind];
-    struct record_reader reader = { .doc = json->doc, .arena = arena, .keep = words_keep, .err = err };
     struct object object = { .kind = json->kind, .api_version = kind->api_version, .kind_name = kind->kind };
     if (json->kind == KIND_UNKNOWN) {
         *ret = object;
         return 0;
     }
-    object.ptr = object.meta = arena_zalloc(arena, kind->type->size);
-    int r = record_read(&reader, NULL, json->val, kind->type, object.ptr);
-    if (r < 0)
-        return r;
+    int r = read_json(json, arena, &object, err);
+    if (r < 0) {
+        object.is_partial = true;
+        read_json(json, arena, &object, NULL);
+    }
     object_convert(&object, json->api_version);
     if (json->keeps_source)
         object.meta->source = text_of(json->val, arena);
     *ret = object;
-    return 0;
+    return r;
 }
 
 static enum string_home home_of(bool keeps_source)
@@ -66,6 +82,7 @@ static enum string_home home_of(bool keeps_source)
     return keeps_source ? STRINGS_IN_SOURCE : STRINGS_COPIED;
 }
 
+/* A failure leaves in `ret` what could be read. */
 static int decode(const struct source *source, struct arena *arena, struct object *ret, struct error *err)
 {
     enum string_home home = home_of(source->keeps_source);
@@ -76,10 +93,9 @@ static int decode(const struct source *source, struct arena *arena, struct objec
         int r = object_list_protobuf_next(&list, home, arena, ret, err);
         return r == 0 ? error_set(err, -ENODATA, "the list ended") : MIN(r, 0);
     }
-    struct watch_event event;
+    struct watch_event event = { 0 };
     int r = watch_event_decode_protobuf(source->frame, home, arena, &event, err);
-    if (r == 0)
-        *ret = event.object;
+    *ret = event.object;
     return r;
 }
 
@@ -94,24 +110,13 @@ static int make_live(const struct source *source, const struct object *first, en
         return error_set(err, -EINVAL, "expected a " STR_FMT ", got \"%s\"", STR_ARG(api_kinds[kind].kind),
                          found.len ? found.text : "");
     }
+    if (!object_is_identified(first)) /* of a partial one, err says why already */
+        return first->is_partial ? -EBADMSG : error_set(err, -EBADMSG, "an object without a name");
     struct live_object *live = live_object_new();
     arena_reserve(&live->arena, arena_used(scratch));
-    int r = decode(source, &live->arena, &live->object, err);
-    if (r < 0) {
-        live_object_free(live);
-        return r;
-    }
+    decode(source, &live->arena, &live->object, NULL); /* as the first time */
     *ret = live;
     return 0;
-}
-
-/* A string of a document, or an empty one. */
-static struct str json_text(yyjson_val *object, const char *key)
-{
-    yyjson_val *val = yyjson_obj_get(object, key);
-    if (!yyjson_is_str(val) || yyjson_get_len(val) > UINT32_MAX)
-        return (struct str){ 0 };
-    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
 }
 
 /* The text as one document; takes the text over, in any case. */
@@ -150,16 +155,16 @@ static int init_json(struct list_page *page, struct error *err)
     if (r < 0)
         return r;
     yyjson_val *root = page->doc.root, *items = yyjson_obj_get(root, "items");
-    struct str kind = json_text(root, "kind");
-    page->api_version = json_text(root, "apiVersion");
+    struct str kind = doc_member_text(root, "kind");
+    page->api_version = doc_member_text(root, "apiVersion");
     bool is_list =
         str_ends_with(kind, STR("List")) && (!items || yyjson_is_null(items) || yyjson_is_arr(items));
     if (!is_list || object_kind_from(page->api_version, str_slice(kind, 0, kind.len - 4)) != page->kind)
         return error_set(err, -EINVAL, "expected a list of " STR_FMT " objects, found something else",
                          STR_ARG(api_kinds[page->kind].kind));
     yyjson_val *metadata = yyjson_obj_get(root, "metadata");
-    page->resource_version = json_text(metadata, "resourceVersion");
-    page->continue_token = json_text(metadata, "continue");
+    page->resource_version = doc_member_text(metadata, "resourceVersion");
+    page->continue_token = doc_member_text(metadata, "continue");
     if (yyjson_is_arr(items))
         yyjson_arr_iter_init(items, &page->json_items);
     return 0;
@@ -175,8 +180,8 @@ int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *bo
     int r = page->json ? init_json(page, err) : init_protobuf(page, err);
     if (r < 0)
         return r;
-    if (!page->resource_version.len ||
-        MAX(page->resource_version.len, page->continue_token.len) > TOKEN_LEN_MAX)
+    bool has_version = page->resource_version.len || kind_is_sampled(kind);
+    if (!has_version || MAX(page->resource_version.len, page->continue_token.len) > TOKEN_LEN_MAX)
         return error_set(err, -EBADMSG, "a list without a usable resource version");
     return 0;
 }
@@ -190,20 +195,17 @@ int list_page_next(struct list_page *page, struct arena *scratch, struct live_ob
                              .list = &before,
                              .keeps_source = page->keeps_source };
     struct object first = { 0 };
-    int r;
     scratch_clear(scratch);
     if (page->json) {
         source.val = yyjson_arr_iter_next(&page->json_items);
         if (!source.val)
             return 0;
-        r = decode(&source, scratch, &first, err);
-    } else {
-        r = object_list_protobuf_next(&page->items, home_of(page->keeps_source), scratch, &first, err);
-        if (r == 0)
-            return 0;
+        decode(&source, scratch, &first, err);
+    } else if (object_list_protobuf_next(&page->items, home_of(page->keeps_source), scratch, &first, err) ==
+               0) {
+        return 0;
     }
-    if (r >= 0)
-        r = make_live(&source, &first, page->kind, scratch, ret, err);
+    int r = make_live(&source, &first, page->kind, scratch, ret, err);
     return r < 0 ? r : 1;
 }
 
@@ -251,6 +253,9 @@ void watch_decoder_feed(struct watch_decoder *watch, struct str chunk)
         memmove(watch->text.text, watch->text.text + watch->at, watch->text.len);
         watch->at = 0;
     }
+    /* One giant must not be paid for until the watch ends. */
+    if (!watch->text.len && watch->text.cap > TEXT_BYTES_KEPT_MAX)
+        strbuf_release(&watch->text);
     strbuf_str(&watch->text, chunk);
 }
 
@@ -308,12 +313,19 @@ static bool json_type(struct str name, enum watch_type *ret)
     return false;
 }
 
+static void take_bookmark(const struct meta *meta, struct live_event *ret)
+{
+    const struct str *ends = meta ? str_map_get(&meta->annotations, STR("k8s.io/initial-events-end")) : NULL;
+    ret->resource_version = meta ? meta->resource_version : (struct str){ 0 };
+    ret->ends_initial = ends && str_is(*ends, "true") && ret->resource_version.len;
+}
+
 static int json_event(const struct doc *doc, const struct watch_decoder *watch, struct arena *scratch,
                       struct live_event *ret, struct error *err)
 {
     struct object first = { 0 };
     yyjson_val *val = yyjson_obj_get(doc->root, "object");
-    if (!json_type(json_text(doc->root, "type"), &ret->type))
+    if (!json_type(doc_member_text(doc->root, "type"), &ret->type))
         return error_set(err, -EINVAL, "a watch event of no known type");
     if (!yyjson_is_obj(val))
         return error_set(err, -EINVAL, "a watch event without an object");
@@ -321,21 +333,20 @@ static int json_event(const struct doc *doc, const struct watch_decoder *watch, 
         struct record_reader reader = { .doc = doc, .arena = scratch, .keep = words_keep, .err = err };
         return record_read(&reader, NULL, val, api_status_type, &ret->status);
     }
-    struct str api_version = json_text(val, "apiVersion"), name = json_text(val, "kind");
+    struct str api_version = doc_member_text(val, "apiVersion"), name = doc_member_text(val, "kind");
     struct source source = { .doc = doc,
                              .val = val,
                              .kind = object_kind_from(api_version, name),
                              .api_version = api_version,
                              .keeps_source = watch->keeps_source };
-    int r = decode(&source, scratch, &first, err);
-    if (r < 0)
-        return r;
+    decode(&source, scratch, &first, err);
     if (ret->type == WATCH_BOOKMARK) {
-        ret->resource_version = first.meta ? first.meta->resource_version : (struct str){ 0 };
+        take_bookmark(first.meta, ret);
         return 0;
     }
     if (first.kind == KIND_UNKNOWN)
         first.kind_name = name;
+    ret->is_foreign = name.len && first.kind != watch->kind;
     return make_live(&source, &first, watch->kind, scratch, &ret->object, err);
 }
 
@@ -366,15 +377,18 @@ static int next_protobuf(struct watch_decoder *watch, struct arena *scratch, str
     int r = protobuf_frames_next(&watch->frames, &source.frame, err);
     if (r <= 0)
         return r;
-    if (watch_event_decode_protobuf(source.frame, home_of(watch->keeps_source), scratch, &event, err) < 0)
+    watch_event_decode_protobuf(source.frame, home_of(watch->keeps_source), scratch, &event, err);
+    if (event.type != WATCH_ERROR && !event.object.kind_name.len)
         return 1;
     ret->type = event.type;
     if (event.type == WATCH_ERROR)
         ret->status = event.status;
     else if (event.type == WATCH_BOOKMARK)
-        ret->resource_version = event.object.meta ? event.object.meta->resource_version : (struct str){ 0 };
-    else
+        take_bookmark(event.object.meta, ret);
+    else {
+        ret->is_foreign = event.object.kind != watch->kind;
         make_live(&source, &event.object, watch->kind, scratch, &ret->object, err);
+    }
     return 1;
 }
 

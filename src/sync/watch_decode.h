@@ -29,7 +29,8 @@ struct list_page {
 
 /* Takes over the body, also when it fails: it is no list of that kind, or is cut off. */
 int list_page_init(struct list_page *page, enum api_kind kind, struct strbuf *body, struct error *err);
-/* 1: an object; 0: no more; a negative errno: an item that cannot be decoded, the one behind it is next. */
+/* 1: an object; 0: no more; a negative errno: an item of which not even the name can be read, the one behind it is
+ * next. Of a partial object, err says what could not be read. */
 int list_page_next(struct list_page *page, struct arena *scratch, struct live_object **ret,
                    struct error *err);
 void list_page_release(struct list_page *page);
@@ -50,8 +51,12 @@ struct watch_decoder {
 
 struct live_event {
     enum watch_type type;
-    struct live_object *object;  /* ADDED, MODIFIED, DELETED; NULL: it cannot be decoded, err says why */
+    struct live_object
+        *object;     /* ADDED, MODIFIED, DELETED; NULL: it is not known which one, err says why. err also
+                                 * says what could not be read of a partial one */
+    bool is_foreign; /* no object, but one of another kind: it means nothing here */
     struct str resource_version; /* BOOKMARK; in scratch */
+    bool ends_initial;           /* BOOKMARK: all objects that were there have come */
     struct api_status status;    /* ERROR; in scratch */
 };
 

@@ -5,10 +5,13 @@
 #include "base/percent.h"
 
 #define WATCHED(name, resource, page_len, required, older, selector) \
-    { KIND_##name, resource, page_len, required, older, selector },
+    { KIND_##name, resource, page_len, required, older, selector, false, 0 },
+#define WATCHED_WITH(gate, name, resource, page_len, older) \
+    { KIND_##name, resource, page_len, false, older, "", true, FEATURE_##gate },
 const struct watched_kind watched_kinds[] = {
 #include "sync/watched.def"
 };
+#undef WATCHED_WITH
 #undef WATCHED
 
 const size_t watched_kind_count = ARRAY_SIZE(watched_kinds);

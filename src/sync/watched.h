@@ -3,6 +3,7 @@
 #define SYNC_WATCHED_H
 
 #include "api/types.h"
+#include "config/features.h"
 
 struct watched_kind {
     enum api_kind kind;
@@ -11,6 +12,8 @@ struct watched_kind {
     bool required;              /* not served: no scheduling; otherwise: none are there */
     const char *older_versions; /* of the group, newest first, separated by spaces: "v1beta2 v1beta1" */
     const char *field_selector; /* "": none */
+    bool has_gate;              /* watched only with the gate, and not known to every server */
+    enum feature gate;
 };
 
 extern const struct watched_kind watched_kinds[];

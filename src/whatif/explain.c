@@ -174,6 +174,8 @@ static const struct plugin_instance *reach_preemption(struct explanation *ret)
         struct post_filter_result result = { .nominated_row = ROW_NONE };
         if (strcmp(plugin->name, PREEMPTION_PLUGIN) == 0)
             return order->items[i];
+        if (ret->cycle.info->resize_deferred && plugin->ignores_resizes)
+            continue;
         if (must_not_call(ret, plugin)) {
             ret->skipped_plugin = plugin->name;
             continue;
@@ -352,6 +354,7 @@ static struct pod_info *pending_copy(struct explanation *ret, struct pod_info *p
     ret->pending_info = *pod;
     ret->pending_info.api = &ret->pending_copy;
     ret->pending_info.row = ROW_NONE;
+    ret->pending_info.resize_deferred = false;
     return &ret->pending_info;
 }
 
@@ -372,9 +375,10 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
     *ret = (struct explanation){ .cluster = cluster, .options = *options };
     leave_alone(ret, profile);
     name_extenders(ret);
-    if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
+    bool stays = pod->resize_deferred && !options->as_if_pending;
+    if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api && !stays)
         detach_pod(cluster, pod, &ret->arena, &detached);
-    if (pod->row != ROW_NONE || detached.pod)
+    if ((pod->row != ROW_NONE && !stays) || detached.pod)
         pod = pending_copy(ret, pod);
     cycle_init(&ret->cycle, ret->profile, cluster, pod, &ret->arena);
     ret->cycle.now_ns = options->now_ns;

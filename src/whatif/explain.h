@@ -32,6 +32,8 @@ struct explain_options {
     /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
     bool live;
     bool is_preempting; /* the pod's victims are being evicted */
+    /* Also a pod whose resize is deferred is judged as if it had no node yet; else, would others leave for it? */
+    bool as_if_pending;
     /* As many nodes as a decision with this percentageOfNodesToScore would look at; not set: all of them. */
     struct opt_int32 percentage;
     /* The file that a plugin is from; NULL: it is built in. The function may be NULL: all are. */

@@ -265,7 +265,7 @@ static void print_preemption(const struct explanation *explanation, struct term 
         return;
     strbuf_putc(term->out, '\n');
     if (!found->candidates_len) {
-        strbuf_puts(term->out, "Nobody can make room for it:\n");
+        strbuf_puts(term->out, "No pod can make room for it:\n");
         term_wrap(term, 2, found->message);
         return;
     }
@@ -277,7 +277,7 @@ static void print_preemption(const struct explanation *explanation, struct term 
     _cleanup_(arena_release) struct arena scratch = { 0 };
     _cleanup_(grid_release) struct grid grid = { 0 };
     uint32_t left = top;
-    grid_columns(&grid, "NODE|>BUDGETS BROKEN|WHO HAS TO LEAVE");
+    grid_columns(&grid, "NODE|>BUDGETS BROKEN|PODS TO EVICT");
     candidate_cells(explanation, &grid, true, &left, &scratch);
     candidate_cells(explanation, &grid, false, &left, &scratch);
     grid_print(&grid, term, 2);
@@ -291,7 +291,7 @@ static void print_unexamined(const struct explanation *explanation, struct term 
     for (uint32_t i = 0; i < explanation->rows_len; i++)
         nodes += explain_is_unexamined(explanation, explanation->rows[i]);
     if (nodes)
-        strbuf_printf(term->out, "\nNobody was asked about %s: enough can take it.\n",
+        strbuf_printf(term->out, "\nNo plugin examined %s: enough can take it.\n",
                       counted(nodes, "other node"));
     if (explanation->skipped_plugin)
         strbuf_printf(term->out,

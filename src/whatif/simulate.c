@@ -13,6 +13,8 @@ enum {
     GRACE_SECONDS = 30, /* where a pod does not say */
     GRACE_SECONDS_MAX = 3600,
 };
+/* Pods that a plugin rejects until a time are tried again for a day. */
+#define ALARMS_NS_MAX (24 * 3600 * NS_PER_SECOND)
 
 double now_seconds(void)
 {
@@ -41,6 +43,9 @@ static void take_usage(struct simulation *simulation, struct sim_usage *ret)
     ret->used = arena_array(&simulation->arena, int64_t *, ret->resources);
     for (uint32_t r = 0; r < ret->resources; r++)
         ret->used[r] = arena_copy(&simulation->arena, int64_t, cluster->col.used[r], rows, rows);
+    ret->absent = arena_array(&simulation->arena, struct absent_uses, rows);
+    for (uint32_t row = 0; row < rows; row++)
+        ret->absent[row] = cluster_absent_used(cluster, row, &simulation->arena);
 }
 
 /* ---- pods come ---- */
@@ -69,6 +74,25 @@ static int add_pod(struct simulation *simulation, const struct pod *pod, struct 
     return 0;
 }
 
+/* Pods on their nodes that wait for a resize. */
+static int add_resizes(struct simulation *simulation, struct error *err)
+{
+    struct input *input = simulation->input;
+    struct meta **pods = load_sorted(&input->load, KIND_POD);
+    struct status gate;
+    int r = 0;
+    for (size_t i = 0; i < input->load.objects[KIND_POD].len && r == 0; i++) {
+        struct pod_info *info = cluster_find_pod(&input->cluster, pods[i]->namespace, pods[i]->name);
+        if (!info || info->row == ROW_NONE || !info->resize_deferred || info->terminating ||
+            !engine_profile(&simulation->engine, info->api))
+            continue;
+        r = engine_add_pod(&simulation->engine, info, simulation->now_ns, &gate, err);
+        simulation->pods++;
+    }
+    free(pods);
+    return r;
+}
+
 static int add_all(struct simulation *simulation, struct error *err)
 {
     struct input *input = simulation->input;
@@ -83,7 +107,7 @@ static int add_all(struct simulation *simulation, struct error *err)
     free(pending);
     for (size_t i = 0; i < input->expansion.pods.len && r == 0; i++)
         r = add_pod(simulation, input->expansion.pods.items[i], err);
-    return r;
+    return r < 0 ? r : add_resizes(simulation, err);
 }
 
 /* ---- pods leave ---- */
@@ -164,10 +188,17 @@ static int carry_out(struct simulation *simulation, const struct decision *decis
     struct sim_record *row = add_record(simulation, decision);
     if (decision->row != ROW_NONE)
         engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
+    if (decision->resize_fits) { /* what remains is the kubelet's */
+        row->message = STR("pod resize fits, waiting for Kubelet actuation");
+        queue_remove(&simulation->engine.queue, decision->pod);
+    }
     if (!decision->retry)
         return 0;
     if (is_stuck(tries, decision)) {
-        engine_remove_pod(&simulation->engine, decision->pod, simulation->now_ns);
+        if (decision->pod->resize_deferred)
+            queue_remove(&simulation->engine.queue, decision->pod);
+        else
+            engine_remove_pod(&simulation->engine, decision->pod, simulation->now_ns);
         return 0;
     }
     return evict(simulation, decision, row, err);
@@ -199,6 +230,11 @@ static bool jump(struct simulation *simulation, struct error_round *round)
         simulation->now_ns = MAX(simulation->now_ns, due);
         return true;
     }
+    due = alarms_next_due(&simulation->engine.alarms);
+    if (due < ALARMS_NS_MAX) { /* the clock begins at 0 */
+        simulation->now_ns = MAX(simulation->now_ns, due);
+        return true;
+    }
     due = queue_next_backoff(&simulation->engine.queue);
     bool changed = simulation->scheduled + simulation->victims.len != round->changes;
     if (due == QUEUE_NEVER || !round->failed || !changed)
@@ -219,7 +255,7 @@ static void note_error(struct simulation *simulation, const struct decision *dec
 /* A pod that still waits for permission would not get it, however often it is tried. */
 static void stop_waiting(struct simulation *simulation)
 {
-    for (size_t left = simulation->engine.waiting.len; left > 0; left--) {
+    for (size_t left = simulation->engine.bindings.len; left > 0; left--) {
         int64_t due = bindings_next_due(&simulation->engine);
         if (due == INT64_MAX)
             return;
@@ -288,6 +324,7 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
     simulation->engine_ready = true;
     if (r < 0)
         return r;
+    engine_set_wall_clock(&simulation->engine, options->wall_ns - simulation->now_ns);
     r = add_all(simulation, err);
     if (r < 0)
         return r;

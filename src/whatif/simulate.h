@@ -35,6 +35,7 @@ struct sim_waiting {
 struct sim_usage {
     int64_t **used;
     uint32_t resources;
+    struct absent_uses *absent; /* by row */
 };
 
 struct simulation {
@@ -61,6 +62,7 @@ struct simulation {
 
 struct sim_options {
     uint64_t seed;
+    int64_t wall_ns;             /* the time of day when the run begins, since 1970 */
     struct opt_int32 percentage; /* of nodes to score; absent: as configured */
     bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
     /* Called now and then; may be NULL. */

@@ -1,7 +1,7 @@
 /* bench.c: decisions per second, by kind of pod and number of nodes.
  *
- *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--load MB] [--file PATH]
- *           [--plugins 0|1] [--recording 0|1] [--recorded DIR]
+ *     bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S] [--minor N] [--load MB]
+ *           [--file PATH] [--plugins 0|1] [--recording 0|1] [--recorded DIR]
  *
  * Each row runs in its own process, so that its peak memory is its own. It builds a cluster in memory and decides
  * pods in rounds: a thousand pods are added, decided one after another and placed, then removed together. Only
@@ -29,6 +29,7 @@ static struct options {
     uint32_t nodes[SIZES_MAX], nodes_len;
     const char *workload, *pods, *file, *recorded;
     double seconds;
+    int64_t minor; /* of the release; 0: the default */
     int64_t load_mb;
     bool has_load;
     int64_t plugins, recording; /* 1: only these rows; 0: not these; -1: with all others */
@@ -52,6 +53,7 @@ struct bench_engine {
     struct arena arena;
 };
 
+static const char *const plugin_files[] = { PLUGIN_FILES, NULL };
 static struct plugin_setup setup; /* of the next engine */
 
 static int load_config(struct bench_engine *bench, const struct config_env *env, struct error *err)
@@ -70,7 +72,8 @@ static void engine_open(struct bench_engine *bench, struct cluster *cluster)
     const struct registry *registry = setup.registry ? setup.registry : &builtin_plugins;
     *bench = (struct bench_engine){ 0 };
     struct plugin_catalog catalog = registry_catalog(registry, &bench->arena);
-    const struct config_env env = { .catalog = &catalog };
+    features_default(&cluster->features, release_of(options.minor), 0);
+    const struct config_env env = { .catalog = &catalog, .features = &cluster->features };
     if (load_config(bench, &env, &err) < 0)
         die(err.text);
     const struct engine_options engine_options = {
@@ -233,7 +236,7 @@ static bool measure_row(const struct setting *setting, uint32_t nodes, bool diff
 static bool measure_plugin(const struct plugin_setup *with, uint32_t nodes, struct figures *ret)
 {
     setup = *with;
-    bool ok = measure_row(&settings[0], nodes, false, ret);
+    bool ok = measure_row(&plugin_setting, nodes, false, ret);
     setup = (struct plugin_setup){ 0 };
     return ok;
 }
@@ -291,6 +294,8 @@ static bool parse_option(const char *name, const char *value)
         options.pods = value;
         return strcmp(value, "classes") == 0 || strcmp(value, "different") == 0;
     }
+    if (strcmp(name, "--minor") == 0)
+        return str_to_int64(str_from(value), &options.minor) && release_of(options.minor);
     if (strcmp(name, "--seconds") == 0) {
         char *end;
         options.seconds = strtod(value, &end);
@@ -317,10 +322,10 @@ static bool parse_option(const char *name, const char *value)
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds S]\n"
-            "             [--load MB] [--file PATH] [--plugins 0|1] [--recording 0|1] [--recorded "
-            "DIR]\nworkloads:\n");
+    fprintf(stderr, "usage: bench [--nodes N[,N...]] [--workload NAME] [--pods classes|different] [--seconds "
+                    "S] [--minor N]\n"
+                    "             [--load MB] [--file PATH] [--plugins 0|1] [--recording 0|1] [--recorded "
+                    "DIR]\nworkloads:\n");
     for (uint32_t i = 0; i < settings_len; i++)
         fprintf(stderr, "  %-16s %s\n", settings[i].name, settings[i].doc);
     return 2;
@@ -332,7 +337,7 @@ static int measure_all(void)
 {
     int failed = 0;
     if (options.plugins == 1)
-        return plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
+        return plugin_bench(plugin_files, measure_plugin, options.nodes, options.nodes_len);
     if (options.recording == 1)
         return recording_bench(options.nodes[0], RECORDING_ROWS * options.seconds);
     if (!options.has_load || options.workload) {
@@ -352,7 +357,7 @@ static int measure_all(void)
     if (options.load_mb && (options.has_load || !options.workload))
         failed |= load_bench((unsigned)options.load_mb);
     if (options.plugins && !options.has_load && !options.workload)
-        failed |= plugin_bench(NOOP_PLUGIN, measure_plugin, options.nodes, options.nodes_len);
+        failed |= plugin_bench(plugin_files, measure_plugin, options.nodes, options.nodes_len);
     if (options.recording && !options.has_load && !options.workload)
         failed |= recording_bench(options.nodes[0], RECORDING_ROWS * options.seconds);
     return failed;

@@ -206,9 +206,10 @@ struct speed {
 
 static void note(struct speed *speed, const struct load *load, double seconds)
 {
-    speed->bytes = load->bytes;
+    speed->bytes = load->documents.bytes;
     speed->objects = load->objects[KIND_NODE].len + load->objects[KIND_POD].len;
-    speed->megabytes_per_second = MAX(speed->megabytes_per_second, (double)load->bytes / 1e6 / seconds);
+    speed->megabytes_per_second =
+        MAX(speed->megabytes_per_second, (double)load->documents.bytes / 1e6 / seconds);
 }
 
 /* Reads and decodes only. */

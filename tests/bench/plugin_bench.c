@@ -7,10 +7,13 @@
 #include "abi/loaded.h"
 #include "plugins/registry.h"
 
-#define CONFIG(plugin) \
+#define CONFIG_WITH(plugin, args) \
     "{\"apiVersion\":\"kubescheduler.config.k8s.io/v1\",\"kind\":\"KubeSchedulerConfiguration\"," \
-    "\"profiles\":[{\"plugins\":{\"multiPoint\":{\"enabled\":[{\"name\":\"" plugin "\"}]}}}]}"
+    "\"profiles\":[{\"plugins\":{\"multiPoint\":{\"enabled\":[{\"name\":\"" plugin "\"}]}}," \
+    "\"pluginConfig\":[{\"name\":\"" plugin "\",\"args\":{" args "}}]}]}"
+#define CONFIG(plugin) CONFIG_WITH(plugin, "")
 
+/* With arguments: they match the pods and nodes of the benchmark. */
 static const struct {
     const char *what, *config;
 } rows[] = {
@@ -18,21 +21,44 @@ static const struct {
     { "idle (Skip)", CONFIG("Idle") },
     { "no-op filter", CONFIG("Noop") },
     { "no-op scorer", CONFIG("NoopScore") },
+    { "GPUPriority", CONFIG("GPUPriorityPlugin") },
+    { "BusinessAffinity", CONFIG("BusinessAffinityPlugin") },
+    { " with a rule",
+      CONFIG_WITH("BusinessAffinityPlugin", "\"rules\":[{\"podLabel\":\"color\",\"effect\":\"Require\","
+                                            "\"nodeLabel\":\"kubernetes.io/hostname\"}]") },
+    { " a preference",
+      CONFIG_WITH("BusinessAffinityPlugin",
+                  "\"preferences\":[{\"podLabel\":\"color\",\"nodeLabel\":\"kubernetes.io/hostname\"}]") },
+    { "CostOptimization", CONFIG("CostOptimizationPlugin") },
+    { " with a limit", CONFIG_WITH("CostOptimizationPlugin", "\"maxCostThreshold\":10") },
+    { "NodeMetadata",
+      CONFIG_WITH("NodeMetadata", "\"metadataKey\":\"kubernetes.io/hostname\",\"metadataSource\":\"Label\","
+                                  "\"metadataType\":\"Number\",\"scoringStrategy\":\"Highest\"") },
+    { "BusinessScore", CONFIG("BusinessScorePlugin") },
 };
 
-int plugin_bench(const char *file, plugin_measure measure, const uint32_t *nodes, uint32_t len)
+static bool load(struct loaded *loaded, const char *file)
 {
-    struct loaded loaded;
     struct error err;
-    loaded_init(&loaded, &builtin_plugins);
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     const struct berth_module *module = handle ? dlsym(handle, "berth_module") : NULL;
-    if (!module || loaded_add(&loaded, module, file, &err) < 0) {
-        printf("plugins: %s\n", module ? err.text : dlerror());
-        return 1;
-    }
-    printf("\n%-16s %7s %9s %9s %9s   (goals: nothing for an idle plugin, 20 ns for a no-op filter)\n",
-           "plugin", "nodes", "p50 us", "more us", "ns/node");
+    if (module && loaded_add(loaded, module, file, &err) >= 0)
+        return true;
+    printf("plugins: %s\n", module ? err.text : dlerror());
+    return false;
+}
+
+int plugin_bench(const char *const *files, plugin_measure measure, const uint32_t *nodes, uint32_t len)
+{
+    struct loaded loaded;
+    loaded_init(&loaded, &builtin_plugins);
+    for (; *files; files++)
+        if (!load(&loaded, *files))
+            return 1;
+    printf(
+        "\n%-16s %7s %9s %9s %9s   (goals: nothing for an idle plugin, 20 ns for a no-op filter, 30 ns for a "
+        "strategy)\n",
+        "plugin", "nodes", "p50 us", "more us", "ns/node");
     for (uint32_t i = 0; i < len; i++) {
         struct figures without, with;
         if (!measure(&(struct plugin_setup){ 0 }, nodes[i], &without))

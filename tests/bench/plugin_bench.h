@@ -12,7 +12,8 @@ struct plugin_setup {
 
 typedef bool (*plugin_measure)(const struct plugin_setup *setup, uint32_t nodes, struct figures *ret);
 
-/* Prints a row for each plugin of tests/plugins/noop.c and each number of nodes. */
-int plugin_bench(const char *file, plugin_measure measure, const uint32_t *nodes, uint32_t len);
+/* Prints a row for each plugin of tests/plugins/noop.c and strategies/, and each number of nodes. The list of shared
+ * objects ends with NULL. */
+int plugin_bench(const char *const *files, plugin_measure measure, const uint32_t *nodes, uint32_t len);
 
 #endif

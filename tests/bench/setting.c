@@ -24,6 +24,7 @@ static const struct pod_kind {
     bool runs; /* some of them are running already; otherwise plain pods are */
 } pod_kinds[] = {
     { "plain", NULL, "", true },
+    { "labelled", "blue", "", false },
     { "nodeaffinity", NULL,
       "affinity: {nodeAffinity: {" REQUIRED ": {nodeSelectorTerms: [{matchExpressions: "
       "[{key: " ZONE ", operator: In, values: [zone1, zone2]}]}]}}}",
@@ -54,6 +55,7 @@ enum { CLAIMS = 1000 };
 
 #define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
+const struct setting plugin_setting = { "plugins", "requests and a label", 99, KINDS("labelled") };
 const struct setting settings[] = {
     { "plain", "requests only", 99, KINDS("plain") },
     { "nodeaffinity", "required node affinity", 102, KINDS("nodeaffinity"), .zones = 4,

@@ -21,6 +21,7 @@ struct setting {
     uint32_t pods_max;  /* at most nodes / pods_max pods in a round; 0: no limit */
 };
 
+extern const struct setting plugin_setting; /* for rows of plugins */
 extern const struct setting settings[];
 extern const uint32_t settings_len;
 

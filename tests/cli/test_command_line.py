@@ -53,8 +53,8 @@ class Help(cli.Case):
         self.assertIn("usage: berth COMMAND", result.err)
 
     def test_page_of_a_command(self):
-        for name in ("explain", "simulate", "help", "version"):
-            page = self.berth("help", name)
+        for name in ("explain", "simulate", "help", "version", "cluster", "cluster fail", "cluster slow"):
+            page = self.berth("help", *name.split())
             self.assertEqual(page.code, 0)
             self.assertIn("usage: berth " + name, page.out)
             self.assertIn("options:", page.out)
@@ -87,7 +87,7 @@ class Help(cli.Case):
         for args in (["version"], ["--version"]):
             result = self.berth(*args)
             self.assertEqual(result.code, 0)
-            self.assertRegex(result.out, r"^berth \d+\.\d+\.\d+ .*v1\.36")
+            self.assertRegex(result.out, r"^berth \d+\.\d+\.\d+ .*v1\.37")
 
 
 class Mistakes(cli.Case):
@@ -120,6 +120,9 @@ class Mistakes(cli.Case):
         self.refuse(self.berth("explain", "-f", "x", "a/b", "c/d"), "one pod")
         for command in (["simulate", "-f", "x"], ["version"], ["help", "explain"]):
             self.refuse(self.berth(*command, "extra"), command[0] + " does not know", "\"extra\"", "--help`")
+
+    def test_flags_for_a_scheduler_that_is_left_out(self):
+        self.refuse(self.berth("cluster", "--no-scheduler", "--", "--v=2"), "with --no-scheduler there is no scheduler for")
 
     def test_options_after_words(self):
         path = self.write("c.json", [cli.node("n"), cli.pod("p")])
@@ -172,20 +175,20 @@ class Documents(cli.Case):
     def test_feature_gates_that_cannot_be_changed_are_named(self):
         """docs/OPERATING.md names the gates that differ from kube-scheduler's, and no others."""
         with open(os.path.join(ROOT, "src", "config", "features.def"), encoding="utf-8") as file:
-            fixed = re.findall(r"^FEATURE\((\w+), (true|false), \w+, false, FIXED\)", file.read(), re.M)
+            fixed = re.findall(r"^FEATURE\((\w+), FIXED,\s+STAGE\((\d+), (true|false), \w+, false\)", file.read(), re.M)
         with open(os.path.join(ROOT, "docs", "OPERATING.md"), encoding="utf-8") as file:
-            section = file.read().split("- **Feature gates.**")[1].split("All other gates")[0]
-        off, on = section.split("These cannot be turned off:")
+            section = " ".join(file.read().split()).split("- **Feature gates.**")[1].split("All other gates")[0]
+        off, _, on = section.partition("These cannot be turned off:")
         for text, default in (off, "false"), (on, "true"):
-            self.assertEqual(re.findall(r"`(\w+)`", text), sorted(name for name, value in fixed if value == default))
-        for name, value in fixed:
+            self.assertEqual(re.findall(r"`(\w+)`", text), sorted(name for name, _, value in fixed if value == default))
+        for name, minor, value in fixed:
             other = "false" if value == "true" else "true"
-            result = self.berth("scheduler", "--feature-gates=%s=%s" % (name, other))
+            result = self.berth("scheduler", "--emulated-version=1." + minor, "--feature-gates=%s=%s" % (name, other))
             self.refuse(result, "cannot set feature gate %s to %s: berth does not support that" % (name, other))
 
 
-    def example(self, name):
-        with open(os.path.join(ROOT, "examples", "deploy", name), encoding="utf-8") as file:
+    def manifest(self, *name):
+        with open(os.path.join(ROOT, "deploy", *name), encoding="utf-8") as file:
             return file.read()
 
     def config_of(self, *flags):
@@ -195,13 +198,26 @@ class Documents(cli.Case):
         with open(self.path("in-effect.yaml"), encoding="utf-8") as file:
             return file.read()
 
+    def test_plugin_of_a_gate(self):
+        gate = "--feature-gates=InPlacePodVerticalScalingSchedulerPreemption=true"
+        client = "--master=https://127.0.0.1:1"
+        self.assertIn("- name: DeferredPodScheduling\n        weight: 0\n      - name: NodeResourcesFit",
+                      self.config_of(client, gate, "--emulated-version=1.37"))
+        self.assertNotIn("Deferred", self.config_of(client, "--emulated-version=1.37"))
+        self.refuse(self.berth("scheduler", gate, "--emulated-version=1.36"), "unrecognized feature gate")
+        config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                            "profiles: [{plugins: {permit: {enabled: [{name: DeferredPodScheduling}]}}}]\n")
+        flags = ["scheduler", client, "--config", config, "--write-config-to", self.path("written")]
+        self.assertEqual(self.berth(*flags, "--emulated-version=1.37").code, 0)
+        self.refuse(self.berth(*flags, "--emulated-version=1.36"), 'PermitPlugin "DeferredPodScheduling" does not exist')
+
     def test_static_pod(self):
         kubeconfig = self.write("scheduler.conf", json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c",
             "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:6443"}}],
             "users": [{"name": "u", "user": {"token": "t"}}],
             "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
-        flags = re.findall(r"^    - (--\S+)$", self.example("kube-scheduler.yaml"), re.M)
+        flags = re.findall(r"^    - (--\S+)$", self.manifest("static-pod", "kube-scheduler.yaml"), re.M)
         self.assertEqual(len(flags), 5)
         config = self.config_of(*[flag.replace("/etc/kubernetes/scheduler.conf", kubeconfig) for flag in flags])
         self.assertIn("leaderElect: true", config)
@@ -209,12 +225,10 @@ class Documents(cli.Case):
 
     def test_deployment(self):
         """Its configuration is valid, and names the lease that its role allows."""
-        text = self.example("deployment.yaml")
-        written = text.split("scheduler.yaml: |\n")[1].split("---")[0].replace("\n    ", "\n").removeprefix("    ")
-        config = self.config_of("--config", self.write("scheduler.yaml", written))
+        config = self.config_of("--config", self.write("scheduler.yaml", self.manifest("second-scheduler", "scheduler.yaml")))
         self.assertIn("schedulerName: berth\n", config)
         self.assertIn("resourceName: berth\n", config)
-        self.assertIn("resources: [leases], resourceNames: [berth]", text)
+        self.assertIn("resources: [leases], resourceNames: [berth]", self.manifest("second-scheduler", "rbac.yaml"))
 
 
 class Completion(cli.Case):
@@ -236,6 +250,11 @@ class Completion(cli.Case):
         self.assertEqual(self.complete("queue", "-o", ""), ["table", "wide", "json"])
         self.assertEqual(self.complete("scheduler", "--leader-elect-ret"), ["--leader-elect-retry-period"])
         self.assertEqual(self.complete("simulate", "-f", "clu"), [])
+        self.assertEqual(self.complete("clus"), ["cluster"])
+        self.assertEqual(self.complete("cluster", "f"), ["fail"])
+        self.assertEqual(self.complete("cluster", "--nodes-"), ["--nodes-file"])
+        self.assertEqual(self.complete("cluster", "fail", "--a"), ["--as"])
+        self.assertEqual(self.complete("cluster", "fail", "--as", "n"), ["not-ready"])
 
     def test_every_command_is_there(self):
         names = re.findall(r"^  (\w+) +\w", self.berth("help").out.split("\n\n")[2], re.M)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import cli
+import live
 
 EXTENDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "extender", "extender.py")
 
@@ -67,8 +68,10 @@ class Answer(cli.Case):
     def test_victims(self):
         found = self.explain([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
                               cli.pod("p", cpu="2", priority=9)], "p")
-        self.assertEqual(found["preemption"], {"status": "Success", "nominated": ["a"], "candidates": {
-            "a": {"victims": ["default/low"], "pdbViolations": 0}}})
+        self.assertEqual(found["preemption"], {
+            "status": "Success", "nominated": ["a"],
+            "message": "preemption: found a potential placement for pod on node a, preempting 1 victims",
+            "candidates": {"a": {"victims": ["default/low"], "pdbViolations": 0}}})
 
     def test_policy_never(self):
         found = self.explain([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
@@ -113,6 +116,43 @@ class WhichPod(cli.Case):
         found = self.explain(objects, "p", "--as-if-pending")
         self.assertEqual(found["best"], ["a", "b"])
 
+    def test_deferred_resize(self):
+        status = {"phase": "Running", "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
+        objects = [cli.node("a"), cli.node("b"), cli.pod("low", on="a", cpu="2", priority=0),
+                   cli.pod("p", on="a", cpu="3", priority=9, status=status, nodeSelector={"zone": "z"})]
+        gate = "--feature-gates=InPlacePodVerticalScalingSchedulerPreemption="
+        release = "--emulated-version=1.37"
+        found = self.explain(objects, "p", release, gate + "true")
+        self.assertEqual(found["nodes"]["a"]["reasons"], ["Insufficient cpu"])
+        self.assertEqual(found["preemption"]["candidates"], {"a": {"victims": ["default/low"], "pdbViolations": 0}})
+        self.assertEqual(self.explain(objects[:2] + objects[3:], "p", release, gate + "true")["best"], ["a"])
+        self.refuse(self.explain_pod(objects, "p", release, gate + "false"), "runs on a")
+        pending = self.explain(objects, "p", release, gate + "true", "--as-if-pending")
+        self.assertEqual(pending["nodes"]["b"]["reasons"], ["node(s) didn't match Pod's node affinity/selector"])
+
+    def test_gates_of_requests(self):
+        pod = cli.pod("p", resources={"requests": {"cpu": "5"}}, containers=[{"name": "c", "resources": {"requests": {"cpu": "1"}}}])
+        objects = [cli.node("a", cpu="4"), pod]
+        off = "--feature-gates=PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+        needing = ",PodLevelResourcesFixDefaulting=false,PodLevelResourcesFixKubeletQOSClass=false"
+        for release, gates in ("1.36", off), ("1.37", off + needing):
+            with self.subTest(release=release):
+                self.assertEqual(self.explain(objects, "p", "--emulated-version", release)["nodes"]["a"]["reasons"],
+                                 ["Insufficient cpu"])
+                self.assertEqual(self.explain(objects, "p", "--emulated-version", release, gates)["best"], ["a"])
+
+    def test_claim_whose_devices_are_not_ready_in_time(self):
+        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"},
+                 "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "x"}}]}},
+                 "status": {"allocation": {"allocationTimestamp": "2026-01-01T00:00:00Z", "devices": {"results": [
+                     {"request": "r", "driver": "d", "pool": "p", "device": "v", "bindingConditions": ["ready"]}]}}}}
+        objects = [cli.node("a"), claim, cli.pod("p", resourceClaims=[{"name": "c", "resourceClaimName": "c"}])]
+        self.assertEqual(self.explain(objects, "p", "--now", "2026-01-01T00:10:00Z")["best"], ["a"])
+        for time in ["--now", "2026-01-01T00:10:01Z"], []:
+            self.assertEqual(self.explain(objects, "p", *time)["nodes"]["a"]["reasons"],
+                             ["resourceclaim not available on the node"])
+        self.refuse(self.explain_pod(objects, "--now", "noon", "p"), "--now: expected a time", "noon")
+
     def test_other_scheduler(self):
         self.refuse(self.explain_pod([cli.node("a"), cli.pod("p", schedulerName="mine")], "p"), "mine")
 
@@ -132,8 +172,8 @@ class Cost(cli.Case):
     def test_plugins(self):
         cost = self.explain(CLUSTER, "p")["cost"]
         plugins = {row["plugin"]: row for row in cost["plugins"]}
-        self.assertEqual(plugins["NodeUnschedulable"]["points"], ["Filter"])
-        self.assertEqual(plugins["NodeUnschedulable"]["calls"], 3)
+        self.assertEqual(plugins["NodeUnschedulable"]["points"], ["PreFilter", "Filter"])
+        self.assertEqual(plugins["NodeUnschedulable"]["calls"], 4)
         self.assertIn("Score", plugins["NodeResourcesFit"]["points"])
         self.assertGreater(cost["microseconds"], 0)
         self.assertLessEqual(sum(row["share"] for row in cost["plugins"]), 1.01)
@@ -185,7 +225,8 @@ class Server(cli.Case):
             self.assertIn(word, page)
 
     def test_options_that_exclude_each_other(self):
-        for more in (["-f", "x"], ["--config", "x"], ["--plugin", "x.so"], ["--as-if-pending"], ["--no-extenders"]):
+        for more in (["-f", "x"], ["--config", "x"], ["--plugin", "x.so"], ["--as-if-pending"], ["--no-extenders"],
+                     ["--now", "2026-01-01T00:00:00Z"]):
             self.refuse(self.berth("explain", "--server", self.URL, "p", *more), "--server")
         self.refuse(self.berth("explain", "--insecure-skip-tls-verify", "-f", "x", "p"), "goes with --server")
         self.refuse(self.berth("explain", "--server", self.URL), "wants one pod")
@@ -199,6 +240,81 @@ class Server(cli.Case):
         self.assertEqual((result.code, result.out), (1, ""))
         self.assertTrue(result.err.startswith("berth: " + self.URL + ": "), result.err)
         self.assertEqual(result.err.count("\n"), 1)
+
+
+class Heard(live.Handler):
+    def do_GET(self):
+        self.server.heard.append(self.headers.get("Authorization"))
+        self.answer(200 if self.headers.get("Authorization") else 403, {"kind": "Status", "message": "no"})
+
+
+class Credentials(cli.Case):
+    """Credentials go to a server whose certificate was checked, or where a second flag says so."""
+
+    def setUp(self):
+        super().setUp()
+        self.pair = live.make_pair(self.folder.name, "scheduler")
+        self.server = self.enterContext(live.api_server(self.pair, Heard))
+        self.server.heard = []
+        self.url = "https://127.0.0.1:%d" % self.server.server_address[1]
+        self.program = self.write("program", """#!/bin/sh
+touch %s
+echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": {"token": "t"}}'
+""" % self.path("ran"))
+        os.chmod(self.program, 0o700)
+        self.users = {
+            "token": {"token": "t"},
+            "file": {"tokenFile": self.write("token", "t")},
+            "password": {"username": "u", "password": "p"},
+            "program": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": self.program,
+                                 "interactiveMode": "Never"}},
+        }
+
+    def ask(self, user, *flags, **cluster):
+        """The headers that the server received, and what berth said."""
+        config = self.write("kubeconfig", json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": user}],
+            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:2", **cluster}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}))
+        self.server.heard.clear()
+        result = self.berth("explain", "--server", self.url, "--kubeconfig", config, *flags, "p")
+        return list(self.server.heard), result
+
+    def test_not_sent_to_an_unverified_server(self):
+        for name, user in self.users.items():
+            with self.subTest(name):
+                heard, result = self.ask(user, "--insecure-skip-tls-verify")
+                self.assertEqual(heard, [None])
+                self.assertEqual(result.code, 1)
+                self.assertIn("were not sent", result.err)
+                self.assertIn("--certificate-authority FILE", result.err)
+        self.assertFalse(os.path.exists(self.path("ran")))
+
+    def test_not_sent_where_the_kubeconfig_does_not_verify(self):
+        """That is about the API server, and --server is another one."""
+        heard, _ = self.ask(self.users["token"], **{"insecure-skip-tls-verify": True})
+        self.assertEqual(heard, [None])
+
+    def test_sent_where_a_second_flag_says_so(self):
+        for name, user in self.users.items():
+            with self.subTest(name):
+                heard, _ = self.ask(user, "--insecure-skip-tls-verify", "--insecure-send-credentials")
+                self.assertEqual(heard, ["Basic dTpw" if name == "password" else "Bearer t"])
+
+    def test_sent_to_a_pinned_certificate(self):
+        heard, _ = self.ask(self.users["token"], "--certificate-authority", self.pair[0])
+        self.assertEqual(heard, ["Bearer t"])
+        other, _ = live.make_pair(self.folder.name, "other")
+        heard, result = self.ask(self.users["token"], "--certificate-authority", other)
+        self.assertEqual((heard, result.code), ([], 1))
+        self.assertIn("--certificate-authority FILE", result.err)
+        self.assertNotIn("insecure", result.err)
+
+    def test_options(self):
+        for option in (["--insecure-send-credentials"], ["--certificate-authority", "x"]):
+            self.refuse(self.berth("explain", *option, "-f", "x", "p"), option[0] + " goes with --server")
+        _, result = self.ask({}, "--certificate-authority", self.pair[0], "--insecure-skip-tls-verify")
+        self.assertIn("exclude each other", result.err)
 
 
 class Table(cli.Case):
@@ -229,7 +345,7 @@ class Table(cli.Case):
         text = self.table([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
                            cli.pod("p", cpu="2", priority=9)], "p")
         self.assertIn("default/low", text)
-        self.assertIn("WHO HAS TO LEAVE", text)
+        self.assertIn("PODS TO EVICT", text)
 
     def test_width_follows_columns(self):
         objects = [cli.node("n%d" % i, cpu="1", taints=[{"key": "k%d" % i, "effect": "NoSchedule"}] if i % 2 else None)

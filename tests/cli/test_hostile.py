@@ -14,7 +14,7 @@ class Hostile(cli.Case):
         import os
 
         def limit():
-            if not any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")) and not sanitized():
+            if not any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")) and not cli.sanitized():
                 resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES_MAX << 20, MEGABYTES_MAX << 20))
         done = subprocess.run([cli.BERTH, *args], input=stdin, capture_output=True, timeout=60, preexec_fn=limit,
                               check=False)
@@ -104,12 +104,6 @@ class Hostile(cli.Case):
         objects = {"kind": "List", "items": [cli.node("n1"), owned("a", "b"), owned("b", "a")]}
         result = self.run_limited("simulate", "-f", "-", "-o", "json", stdin=json.dumps(objects).encode())
         self.assertEqual(result.json["summary"]["scheduled"], 2)
-
-
-def sanitized():
-    """Whether the program is sanitized: then it reserves terabytes of addresses."""
-    with open(cli.BERTH, "rb") as file:
-        return b"__asan_init" in (content := file.read()) or b"__tsan_init" in content
 
 
 if __name__ == "__main__":

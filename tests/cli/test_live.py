@@ -1,152 +1,15 @@
-"""The running scheduler as a process: its threads, and its handling of signals. The API server is a fake with an empty
-cluster."""
+"""The running scheduler as a process: its threads, and its handling of signals."""
 import collections
 import contextlib
-import http.server
-import json
 import os
 import random
 import re
 import signal
-import socket
-import subprocess
-import threading
 import time
 import unittest
 
 import cli
-
-
-KINDS = ["Pod", "Node", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController",
-         "ReplicaSet", "StatefulSet", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment",
-         "PodDisruptionBudget", "ResourceClaim", "ResourceSlice", "DeviceClass"]
-PLURALS = {"storageclass": "storageclasses", "csistoragecapacity": "csistoragecapacities",
-           "deviceclass": "deviceclasses"}
-LISTS = {PLURALS.get(kind.lower(), kind.lower() + "s"): kind + "List" for kind in KINDS}
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Lists are empty, watches have no events, a write returns the written object."""
-    protocol_version = "HTTP/1.1"
-
-    def answer(self, code, answer):
-        body = json.dumps(answer).encode()
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        if "watch=true" in self.path or "watch=1" in self.path:
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            self.server.ended.wait()
-            self.close_connection = True
-        elif "/leases/" in self.path:
-            lease = self.server.lease
-            self.answer(200 if lease else 404, lease or {"kind": "Status", "code": 404, "reason": "NotFound"})
-        elif self.path.startswith("/version"):
-            self.answer(200, {"gitVersion": "v1.36.4"})
-        else:
-            parts = self.path.split("?")[0].split("/")
-            self.answer(200, {"kind": LISTS.get(parts[-1], "List"), "apiVersion": "/".join(parts[2:-1]),
-                              "metadata": {"resourceVersion": "1"}, "items": []})
-
-    def do_POST(self):
-        written = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if "/leases" in self.path:
-            written.setdefault("metadata", {})["resourceVersion"] = "1"
-            self.server.lease = written
-        self.answer(200 if self.command == "PUT" else 201, written)
-
-    do_PUT = do_PATCH = do_POST
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    lease = None
-
-    def handle_error(self, *_):
-        pass  # the scheduler ended
-
-
-@contextlib.contextmanager
-def api_server():
-    with Server(("127.0.0.1", 0), Handler) as server:
-        server.ended = threading.Event()
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.ended.set()
-            server.shutdown()
-            thread.join()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
-
-
-class Live(cli.Case):
-    def setUp(self):
-        super().setUp()
-        self.api = self.enterContext(api_server())
-        self.url = "http://127.0.0.1:%d" % self.api.server_address[1]
-        self.kubeconfig = self.write_kubeconfig({"token": "t"})
-
-    def write_kubeconfig(self, user):
-        return self.write("kubeconfig", json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "x",
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": user}],
-            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}]}))
-
-    def config(self, **more):
-        return self.write("scheduler.yaml", json.dumps({
-            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-            "clientConnection": {"kubeconfig": self.kubeconfig}, **more}))
-
-    def start(self, *flags, config=None):
-        self.log_path = self.path("log")
-        port = free_port()
-        with open(self.log_path, "wb") as log:
-            process = subprocess.Popen([cli.BERTH, "scheduler", "--config", config or self.config(),
-                                        "--secure-port", str(port), "--bind-address=127.0.0.1",
-                                        "--cert-dir", self.path("certificates"), "--v=2", *flags],
-                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def log(self):
-        with open(self.log_path, encoding="utf-8", errors="replace") as log:
-            return log.read()
-
-    def wait_for(self, what, words="", seconds=60):
-        """Waits until what() is true."""
-        until = time.monotonic() + seconds
-        while not what():
-            self.assertLess(time.monotonic(), until, words + "\n" + self.log())
-            time.sleep(0.02)
-
-    def wait_for_line(self, text, times=1):
-        self.wait_for(lambda: self.log().count(text) >= times, "no line with " + text)
-
-    def end(self, process):
-        process.send_signal(signal.SIGTERM)
-        try:
-            return process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.fail("SIGTERM does not end it\n" + self.log())
-
+from live import Live
 
 # The main thread; the thread sanitizer has another one with the same name.
 MAIN_THREADS = 2 if "tsan" in cli.BERTH else 1
@@ -202,20 +65,62 @@ echo '{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"
         self.assertEqual(self.end(process), 0, self.log())
 
 
+class Certificate(Live):
+    def test_the_one_that_it_makes_can_be_pinned(self):
+        process = self.start("--leader-elect=false")
+        self.wait_for_line("Serving securely")
+        server = ["queue", "--kubeconfig", self.kubeconfig, "--server", "https://127.0.0.1:%d" % self.port]
+        certificate = self.path("certificates/kube-scheduler.crt")
+        self.assertIn("certificate", self.berth(*server).err)
+        self.assertIn("the answer is 40", self.berth(*server, "--certificate-authority", certificate).err)
+        self.assertEqual(self.end(process), 0, self.log())
+
+
+class Programs(Live):
+    tls = True  # else no credential is needed
+
+    def test_an_end_while_a_program_hangs(self):
+        program = self.write("program", "#!/bin/sh\ntouch %s\nexec sleep 600\n" % self.path("began"))
+        os.chmod(program, 0o700)
+        self.write_kubeconfig({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": program,
+                                        "interactiveMode": "Never"}})
+        process = self.start()
+        self.wait_for(lambda: os.path.exists(self.path("began")), "the program is not started")
+        self.wait_for_line("Attempting to acquire leader lease")
+        self.assertEqual(self.end(process), 0, self.log())
+        self.assertNotIn("did not end within", self.log())  # the time limit of the program
+
+
 class Signals(Live):
+    # All that do not end kube-scheduler, and SIGHUP.
+    HARMLESS = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP, signal.SIGPIPE, signal.SIGALRM, signal.SIGVTALRM,
+                signal.SIGPROF, signal.SIGIO, signal.SIGPWR, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGCHLD,
+                signal.SIGURG, signal.SIGWINCH, signal.SIGCONT, signal.SIGRTMIN + 1, signal.SIGRTMAX]
+
+    def test_each_then_an_end(self):
+        """Each signal leaves it running; then SIGINT ends it like SIGTERM."""
+        process = self.start()
+        self.wait_for_line("Successfully acquired lease")
+        for number in self.HARMLESS:
+            process.send_signal(number)
+        process.send_signal(signal.SIGUSR2)
+        self.wait_for_line("Dump of scheduling queue")
+        self.assertIsNone(process.poll(), self.log())
+        self.assertEqual(self.end(process, signal.SIGINT), 0, self.log())
+
     def test_in_any_order(self):
         """After any other signals SIGTERM ends it with status 0."""
-        numbers = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP]
+        numbers = self.HARMLESS
         chance = random.Random(int(os.environ.get("BERTH_TEST_SEED", "1")))
         orders = [[signal.SIGUSR1], [signal.SIGUSR2, signal.SIGUSR1], []]
-        orders += [[chance.choice(numbers) for _ in range(20)] for _ in range(2)]
+        orders += [[chance.choice(numbers) for _ in range(40)] for _ in range(2)]
         for order in orders:
             process = self.start()
             self.wait_for_line("Successfully acquired lease")
             for number in order:
                 process.send_signal(number)
                 time.sleep(chance.random() / 50)
-            self.assertEqual(self.end(process), 0, self.log())
+            self.assertEqual(self.end(process, chance.choice([signal.SIGTERM, signal.SIGINT])), 0, self.log())
             self.assertEqual(self.log().count("Requested to terminate"), 1)
 
     def test_before_it_is_ready(self):

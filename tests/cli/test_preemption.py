@@ -104,5 +104,23 @@ class Ends(cli.Case):
             self.assertLessEqual(row["after"]["cpuMilli"], 4000)
 
 
+class Resizes(cli.Case):
+    def test_room_for_a_resize(self):
+        """A pod whose resize is deferred evicts others from its node, and stays where it is."""
+        status = {"phase": "Running", "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
+        objects = [cli.node("a"), cli.node("b", cpu="8"), cli.pod("low", on="a", cpu="2", priority=0),
+                   cli.pod("grows", on="a", cpu="3", priority=9, status=status),
+                   cli.pod("stays", on="b", cpu="8", priority=9, status=status), cli.pod("full", on="b", cpu="1", priority=9)]
+        gates = ["--emulated-version=1.37", "--feature-gates=InPlacePodVerticalScalingSchedulerPreemption=true"]
+        report = self.simulate(objects, *gates)
+        self.assertEqual([row["victims"] for row in report["placements"] if row.get("victims")], [["default/low"]])
+        self.assertEqual(self.placed(report), {})
+        pending = {row["pod"]: row["message"] for row in report["pending"]}
+        self.assertEqual(pending["default/grows"], "pod resize fits, waiting for Kubelet actuation")
+        self.assertIn("1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeName].", pending["default/stays"])
+        self.assertEqual({row["name"]: row["after"]["cpuMilli"] for row in report["nodes"]}, {"a": 3000, "b": 9000})
+        self.assertEqual(self.simulate(objects, gates[0])["placements"], [])
+
+
 if __name__ == "__main__":
     cli.main()

@@ -122,6 +122,20 @@ class Table(cli.Case):
 
 
 class Repeatable(cli.Case):
+    def test_time(self):
+        """A claim whose devices have not become ready in time is not available."""
+        claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"},
+                 "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "x"}}]}},
+                 "status": {"allocation": {"allocationTimestamp": "2026-01-01T00:00:00Z", "devices": {"results": [
+                     {"request": "r", "driver": "d", "pool": "p", "device": "v", "bindingConditions": ["ready"]}]}}}}
+        objects = [cli.node("a"), claim, cli.pod("p", resourceClaims=[{"name": "c", "resourceClaimName": "c"}])]
+        path = self.write("c.json", objects)
+        for time, node in ("2026-01-01T00:10:00Z", "a"), ("2026-01-01T00:10:01Z", None):
+            found = json.loads(self.berth("simulate", "-f", path, "-o", "json", "--now", time).out)
+            self.assertEqual([one["node"] for one in found["placements"]], [node])
+        for time in "noon", "9999-01-01T00:00:00Z":
+            self.refuse(self.berth("simulate", "-f", path, "--now", time), "--now: expected a time", time)
+
     def random_cluster(self, seed):
         rng = random.Random(seed)
         zones = ["a", "b", "c"]

@@ -81,7 +81,7 @@ func TestPluginIsLate(t *testing.T) {
 	if _, err := x.proc.Terminate(20 * time.Second); err != nil || x.proc.Exit() != "exit status 0" {
 		t.Errorf("ended with %s, %v", x.proc.Exit(), err)
 	}
-	x.says("A plugin is still busy with a pod that nobody waits for")
+	x.says("A plugin is still busy with a pod that was given up")
 }
 
 // A plugin without data is released, too: it may have a thread.

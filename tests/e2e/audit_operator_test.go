@@ -86,6 +86,8 @@ func troubleOf(t *testing.T, name string, argv []string) (page map[string]*famil
 		e.shows(ports[0], map[string]float64{"scheduler_pending_pods": 0})
 		e.must(e.c.Admin.CoreV1().Nodes().Delete(e.ctx, "node-0", metav1.DeleteOptions{}))
 		e.create(NewNode("node-2"))
+		// Pods and nodes come by watches of their own: a pod that is seen before its node would wait, and a line would say so.
+		e.shows(ports[0], map[string]float64{`scheduler_cache_size{type="nodes"}`: 3})
 		e.create(NewPod("last", pinned("node-2")))
 		e.boundTo("last", "node-2") // so the deletion of the node before it was seen
 		e.shows(ports[0], map[string]float64{`scheduler_cache_size{type="nodes"}`: 3, `scheduler_cache_size{type="pods"}`: 2,

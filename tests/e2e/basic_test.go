@@ -161,6 +161,19 @@ func TestCalledKubeScheduler(t *testing.T) {
 	e.boundTo("web", "node-0")
 }
 
+// A scheduler that is told to use JSON reads, binds and writes events in it.
+func TestContentTypeIsJSON(t *testing.T) {
+	e := shared(t)
+	e.create(NewNode("node-0"))
+	text := strings.Replace(e.configText("scheduler", ""), "burst: 1000}",
+		"burst: 1000, contentType: application/json, acceptContentTypes: application/json}", 1)
+	e.start("--config", e.write("scheduler.yaml", text, 0o644))
+	e.create(NewPod("web", Requests("cpu", "1")), NewPod("big", Requests("cpu", "100")))
+	e.boundTo("web", "node-0")
+	e.event("web", "Scheduled", "Successfully assigned default/web to node-0")
+	e.event("big", "FailedScheduling", "0/1 nodes are available: 1 Insufficient cpu. "+notHelpful(1))
+}
+
 func TestProfilesOfAConfiguration(t *testing.T) {
 	e := shared(t)
 	e.create(NewNode("empty"), NewNode("half-full"),

@@ -7,6 +7,7 @@
 //	E2E_PARTS      folder with the real parts (parts/build --where)
 //	E2E_SCHEDULER  berth (the default), kube-scheduler, or a command line
 //	BERTH          the berth binary
+//	E2E_RELEASE    the release that berth emulates, "1.37"; not set: its default
 //	E2E_KEEP       not empty: keep the folders with data and logs; those of failed tests are always kept
 package e2e
 
@@ -26,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -426,6 +428,26 @@ func (c *Cluster) Stop() {
 // Remove deletes the folder of a stopped cluster.
 func (c *Cluster) Remove() { os.RemoveAll(c.Dir) }
 
+// DefaultRelease is what berth emulates without --emulated-version.
+const DefaultRelease = "1.37"
+
+// Release is that of Kubernetes whose parts run, and which berth emulates.
+func Release() string {
+	if release := os.Getenv("E2E_RELEASE"); release != "" {
+		return release
+	}
+	return DefaultRelease
+}
+
+// Earlier is the release that many minor versions before Release.
+func Earlier(by int) string {
+	minor, err := strconv.Atoi(strings.TrimPrefix(Release(), "1."))
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf("1.%d", minor-by)
+}
+
 // UnderTest is the name of the scheduler that is tested and the command that starts it.
 func UnderTest() (name string, argv []string, err error) {
 	switch name = os.Getenv("E2E_SCHEDULER"); name {
@@ -447,7 +469,11 @@ func BerthCommand() ([]string, error) {
 	if _, missing := os.Stat(path); err != nil || missing != nil || os.Getenv("BERTH") == "" {
 		return nil, errors.New("BERTH does not name the berth binary")
 	}
-	return []string{path, "scheduler"}, nil
+	argv := []string{path, "scheduler"}
+	if Release() != DefaultRelease {
+		argv = append(argv, "--emulated-version="+Release())
+	}
+	return argv, nil
 }
 
 // ReferenceCommand starts the real kube-scheduler.
@@ -464,4 +490,9 @@ func CreateAll[T any](ctx context.Context, objects []T, create func(context.Cont
 		group.Go(func() error { return create(ctx, obj) })
 	}
 	return group.Wait()
+}
+
+// Procs are the processes of the cluster, and of the schedulers that were started.
+func (c *Cluster) Procs() []*Proc {
+	return append([]*Proc{c.etcdProc, c.apiProc}, c.others...)
 }

@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -45,4 +49,55 @@ func TestPodWaitsForItsDeviceClaim(t *testing.T) {
 	}
 	e.create(newDeviceClaim("gpu", "gpu.example.com"))
 	e.boundTo("early", "node-0")
+}
+
+// takesCores publishes two devices of a node, each of which takes two cores of it: in the words of both releases, of which an
+// API server keeps its own.
+func (e *env) takesCores(node, driver string) {
+	e.Helper()
+	devices := `{"name":"device-%d","nodeAllocatableResourceMappings":{"cpu":{"allocationMultiplier":"2"}},` +
+		`"nodeAllocatableResources":{"cpu":{"mapping":{"deviceMultiplier":"2"},"overhead":{"perContainer":"100m"}}}}`
+	slice := `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"` + node + `"},"spec":{"driver":"` + driver +
+		`","nodeName":"` + node + `","pool":{"name":"` + node + `","generation":1,"resourceSliceCount":1},"devices":[` +
+		fmt.Sprintf(devices, 0) + "," + fmt.Sprintf(devices, 1) + `]}}`
+	e.must(e.c.Admin.ResourceV1().RESTClient().Post().AbsPath("/apis/resource.k8s.io/v1/resourceslices").
+		SetHeader("Content-Type", "application/json").Body([]byte(slice)).Do(e.ctx).Error())
+}
+
+// What devices take of their node counts from the decision on, and is written to the pod's status.
+func TestDevicesTakeResourcesOfTheirNode(t *testing.T) {
+	const gate = "--feature-gates=DRANodeAllocatableResources=true"
+	e := private(t, Options{Flags: []string{gate}})
+	declares := func(n *v1.Node) { n.Status.DeclaredFeatures = []string{"DRANodeAllocatableResources"} } // 1.37 asks for it
+	e.create(NewNode("node-0", declares), newDeviceClass("cpu.example.com"), newDeviceClaim("first", "cpu.example.com"),
+		newDeviceClaim("second", "cpu.example.com"))
+	e.takesCores("node-0", "cpu.example.com")
+	e.start(gate)
+	e.create(NewPod("web", device("first"), Requests("cpu", "500m")))
+	e.boundTo("web", "node-0")
+	raw, err := e.c.Admin.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/pods/web").
+		SetHeader("Accept", "application/json").Do(e.ctx).Raw()
+	e.must(err)
+	var pod struct {
+		Status struct {
+			Claims json.RawMessage `json:"nodeAllocatableResourceClaimStatuses"`
+		} `json:"status"`
+	}
+	e.must(json.Unmarshal(raw, &pod))
+	want := `[{"resourceClaimName":"first","containers":["main"],"mapping":[{"name":"cpu","quantity":"2"}],` +
+		`"overhead":[{"name":"cpu","perContainer":"100m"}]}]`
+	if Release() == "1.36" {
+		want = `[{"resourceClaimName":"first","containers":["main"],"resources":{"cpu":"2"}}]`
+	}
+	if string(pod.Status.Claims) != want {
+		t.Errorf("the status has %s, want %s", pod.Status.Claims, want)
+	}
+	// At most 1.5 cores are left, for pods with devices and for those without.
+	const short = "0/1 nodes are available: 1 Insufficient cpu. "
+	e.create(NewPod("next", device("second")))
+	e.refused("next", short+idle("still not schedulable, ")+strings.TrimPrefix(noVictims(1), idle(noNewClaims)))
+	e.create(NewPod("plain", Requests("cpu", "1600m")))
+	e.refused("plain", short+noVictims(1))
+	e.remove("web")
+	e.boundTo("plain", "node-0")
 }

@@ -64,7 +64,7 @@ type explainer struct {
 
 func (a explainer) explain(flags ...string) (stdout, stderr string, err error) {
 	args := append([]string{"explain", "--server", fmt.Sprintf("https://127.0.0.1:%d", a.port), "--kubeconfig",
-		a.e.c.path(a.conf), "--insecure-skip-tls-verify"}, flags...)
+		a.e.c.path(a.conf), "--insecure-skip-tls-verify", "--insecure-send-credentials"}, flags...)
 	command := exec.Command(a.e.argv[0], args...)
 	var out, words strings.Builder
 	command.Stdout, command.Stderr = &out, &words

@@ -119,7 +119,7 @@ func TestExtenderDecides(t *testing.T) {
 			e.create(NewPod("fond", annotate("scores", "node-0=1,node-2=9,node-1=3")))
 			e.boundTo("fond", "node-2")
 			e.create(NewPod("hopeless", annotate("refuse", "node-0=no license,node-1=no license", "unresolvable", "node-2=too old")))
-			e.refused("hopeless", "0/3 nodes are available: 1 too old, 2 no license. no new claims to deallocate, preemption: "+
+			e.refused("hopeless", "0/3 nodes are available: 1 too old, 2 no license. "+idle(noNewClaims)+"preemption: "+
 				"0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.")
 			e.create(NewPod("broken", annotate("error", "out of order")))
 			pod := e.pod("broken", "is told of the error", func(p *v1.Pod) bool { return scheduled(p) != nil })

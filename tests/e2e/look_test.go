@@ -79,7 +79,7 @@ func TestQueueCommand(t *testing.T) {
 	queue := func(flags ...string) ran {
 		t.Helper()
 		return run(t, e.c.Dir, append([]string{e.argv[0], "queue", "--kubeconfig", e.c.path("admin.conf"), "--server",
-			fmt.Sprintf("127.0.0.1:%d", ports[0]), "--insecure-skip-tls-verify"}, flags...)...)
+			fmt.Sprintf("127.0.0.1:%d", ports[0]), "--insecure-skip-tls-verify", "--insecure-send-credentials"}, flags...)...)
 	}
 	for _, test := range []struct {
 		flags      []string
@@ -116,12 +116,12 @@ func TestQueueCommand(t *testing.T) {
 		t.Errorf("as JSON: %+v", shown)
 	}
 	refused := run(t, e.c.Dir, e.argv[0], "queue", "--kubeconfig", conf, "--server", fmt.Sprintf("127.0.0.1:%d", ports[0]),
-		"--insecure-skip-tls-verify")
+		"--insecure-skip-tls-verify", "--insecure-send-credentials")
 	if refused.code != 1 || !strings.Contains(refused.stderr, `cannot get path "/debug/berth/queue"; a ClusterRole`) {
 		t.Errorf("without the right to: %+v", refused)
 	}
 	if untrusted := run(t, e.c.Dir, e.argv[0], "queue", "--kubeconfig", conf, "--server",
-		fmt.Sprintf("127.0.0.1:%d", ports[0])); !strings.Contains(untrusted.stderr, "--insecure-skip-tls-verify") {
+		fmt.Sprintf("127.0.0.1:%d", ports[0])); !strings.Contains(untrusted.stderr, "--certificate-authority") {
 		t.Errorf("without a certificate: %+v", untrusted)
 	}
 }

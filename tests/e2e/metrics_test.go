@@ -110,6 +110,8 @@ var sameValues = []string{
 	"scheduler_preemption_goroutines_execution_total", "scheduler_preemption_goroutines_duration_seconds",
 	"scheduler_pod_scheduled_after_flush_total", "version_info", "disabled_metrics_total", "hidden_metrics_total",
 	"rest_client_exec_plugin_ttl_seconds", "kubernetes_feature_enabled", "leader_election_master_status",
+	"scheduler_queue_incoming_entities_total", "scheduler_queued_entities",
+	"scheduler_async_api_call_execution_total", "scheduler_async_api_call_execution_duration_seconds", "scheduler_pending_async_api_calls",
 }
 
 // Values that differ, and why.
@@ -172,10 +174,11 @@ func (e *env) smallWork(port int) {
 	e.boundTo("vip", "node-1")
 	e.create(NewPod("still-gated", gates("example.com/a")), NewPod("too-big", Requests("cpu", "200")))
 	e.waits("too-big", "0/3 nodes are available: 3 Insufficient cpu. "+notHelpful(3))
-	// The reference publishes some of its numbers once a second: those of its cache, and those of its plugins, of which
-	// PostFilter was the last, for the third unschedulable pod.
+	// Some numbers are published now and then: the reference's of its cache and of its plugins, of which PostFilter was the
+	// last, for the third unschedulable pod; berth's of its queue.
 	e.shows(port, map[string]float64{`scheduler_cache_size{type="nodes"}`: 3, `scheduler_cache_size{type="pods"}`: 5,
 		`scheduler_cache_size{type="assumed_pods"}`: 0, `scheduler_pending_pods{queue="unschedulable"}`: 1,
+		`scheduler_pending_pods{queue="gated"}`:                                                   1,
 		`scheduler_framework_extension_point_duration_seconds_count{extension_point="PostFilter"`: 3})
 }
 
@@ -206,7 +209,7 @@ func (e *env) shows(port int, want map[string]float64) {
 }
 
 // metricsOf is a scheduler's metrics page after the small work.
-func metricsOf(t *testing.T, name string, argv []string) (page map[string]*family) {
+func metricsOf(t *testing.T, name string, argv []string, flags ...string) (page map[string]*family) {
 	t.Run(name, func(t *testing.T) {
 		e := shared(t)
 		e.argv = argv
@@ -214,8 +217,8 @@ func metricsOf(t *testing.T, name string, argv []string) (page map[string]*famil
 		e.must(err)
 		conf := e.c.path(e.file("scheduler") + ".conf")
 		e.create(objects(Nodes("node", 3)...)...)
-		e.start("--secure-port", fmt.Sprint(ports[0]), "--authentication-kubeconfig", conf, "--authorization-kubeconfig", conf,
-			"--leader-elect=true", "--leader-elect-resource-name", "metrics-of-"+name)
+		e.start(append([]string{"--secure-port", fmt.Sprint(ports[0]), "--authentication-kubeconfig", conf,
+			"--authorization-kubeconfig", conf, "--leader-elect=true", "--leader-elect-resource-name", "metrics-of-" + name}, flags...)...)
 		e.smallWork(ports[0])
 		var text string
 		page, text = e.scrape(ports[0])
@@ -228,7 +231,15 @@ func metricsOf(t *testing.T, name string, argv []string) (page map[string]*famil
 
 // A dashboard or an alert that was written for kube-scheduler works: the same families with the same types, labels, buckets
 // and explanations, and after the same work the same numbers.
-func TestMetricsAreTheReference(t *testing.T) {
+func TestMetricsAreTheReference(t *testing.T) { compareMetrics(t) }
+
+// With the gate, requests about pods are counted as well.
+func TestMetricsOfAPICallsAreTheReference(t *testing.T) {
+	compareMetrics(t, "--feature-gates=SchedulerAsyncAPICalls=true")
+}
+
+func compareMetrics(t *testing.T, flags ...string) {
+	t.Helper()
 	reference, err := ReferenceCommand()
 	if err != nil {
 		t.Fatal(err)
@@ -240,8 +251,8 @@ func TestMetricsAreTheReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := metricsOf(t, "reference", reference)
-	got := metricsOf(t, name, argv)
+	want := metricsOf(t, "reference", reference, flags...)
+	got := metricsOf(t, name, argv, flags...)
 	if t.Failed() {
 		return
 	}

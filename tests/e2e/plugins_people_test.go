@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // with starts the scheduler with a plugin from a file and its arguments.
@@ -121,4 +122,38 @@ func TestPluginMistakes(t *testing.T) {
 	e.create(NewPod("crash", labels("mistake", "crash")))
 	<-x.proc.Done()
 	x.says(`berth: plugin "Mistakes" of ` + e.c.path("Mistakes.so") + ` crashed: Segmentation fault`)
+}
+
+// A plugin reads all that it can reach at every extension point, of 200 equal pods that are bound as fast as it goes: the
+// watch shows a binding before or after its answer. Some of the pods are deleted meanwhile.
+func TestPluginReadsEverything(t *testing.T) {
+	e := shared(t)
+	e.berthOnly("kube-scheduler has no loadable plugins")
+	const pods, nodes = 200, 20
+	for i := range nodes {
+		e.create(NewNode(fmt.Sprint("node-", i), Allocatable("pods", "110", "cpu", "64")))
+	}
+	flags := e.config("scheduler", `
+profiles:
+- plugins:
+    queueSort: {disabled: [{name: PrioritySort}]}
+    bind: {disabled: [{name: "*"}], enabled: [{name: Accessors}, {name: DefaultBinder}]}
+    multiPoint: {enabled: [{name: Accessors}]}
+`)
+	p := e.start(append(flags, "--plugin", e.build("../plugins/accessors.c", "Accessors"))...)
+	var all []runtime.Object
+	for i := range pods {
+		all = append(all, NewPod(fmt.Sprint("equal-", i), Requests("cpu", "100m")))
+	}
+	e.createAll(all)
+	for i := 9; i < pods; i += 10 {
+		e.remove(fmt.Sprint("equal-", i))
+	}
+	for i := range pods {
+		if i%10 != 9 {
+			e.bound(fmt.Sprint("equal-", i))
+		}
+	}
+	e.running(p)
+	e.blameless()
 }

@@ -71,11 +71,11 @@ func TestPreemption(t *testing.T) {
 	e.create(NewPod("vip", Requests("cpu", "4"), priority("high")))
 	vip := e.nominated("vip", "node-0")
 	e.leaving("victim", vip, "node-0")
-	e.refused("vip", "0/1 nodes are available: 1 Insufficient cpu.")
+	e.refused("vip", "0/1 nodes are available: 1 Insufficient cpu."+placement("node-0", 1))
 	// A pod of lower priority cannot take the resources, neither now nor when the victim is gone.
 	e.create(NewPod("thief", Requests("cpu", "4"), priority("middle")))
 	e.refused("thief", "0/1 nodes are available: 1 Insufficient cpu. "+
-		"no new claims to deallocate, preemption: 0/1 nodes are available: 1 Insufficient cpu.")
+		idle(noNewClaims)+"preemption: 0/1 nodes are available: 1 Insufficient cpu.")
 	e.remove("victim")
 	e.boundTo("vip", "node-0")
 	if s := e.o.Pod(key("thief")); s.Node != "" {

@@ -107,9 +107,29 @@ func (p *Proc) Terminate(limit time.Duration) (time.Duration, error) {
 	}
 }
 
-// Pause stops the process with SIGSTOP; Resume continues it.
-func (p *Proc) Pause()  { p.signal(syscall.SIGSTOP) }
+// Pause stops the process with SIGSTOP, and returns once all its threads stand still: until the kernel has run the one that
+// takes the signal, the others go on. Resume continues it.
+func (p *Proc) Pause() {
+	p.signal(syscall.SIGSTOP)
+	for p.Alive() && !p.stopped() {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func (p *Proc) Resume() { p.signal(syscall.SIGCONT) }
+
+// stopped is whether every thread is in the state T.
+func (p *Proc) stopped() bool {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	for _, file := range stats {
+		stat, err := os.ReadFile(file)
+		_, rest, _ := bytes.Cut(stat, []byte(") "))
+		if err == nil && !bytes.HasPrefix(rest, []byte("T")) {
+			return false
+		}
+	}
+	return len(stats) > 0
+}
 
 // Tail is the end of the output, at most n lines, each truncated.
 func (p *Proc) Tail(n int) string {
@@ -126,6 +146,7 @@ func (p *Proc) Tail(n int) string {
 type Usage struct {
 	CPU     time.Duration // user and system
 	PeakMiB float64       // the largest resident set
+	MiB     float64       // the resident set now; 0 once it has ended
 }
 
 // Usage reads /proc; once the process has ended, what the kernel reported at its end.
@@ -146,9 +167,16 @@ func (p *Proc) Usage() Usage {
 	}
 	status, _ := os.ReadFile(dir + "status")
 	for line := range strings.Lines(string(status)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "VmHWM:" {
-			kib, _ := strconv.ParseFloat(f[1], 64)
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kib, _ := strconv.ParseFloat(f[1], 64)
+		switch f[0] {
+		case "VmHWM:":
 			u.PeakMiB = kib / 1024
+		case "VmRSS:":
+			u.MiB = kib / 1024
 		}
 	}
 	return u

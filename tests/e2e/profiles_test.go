@@ -74,7 +74,7 @@ profiles:
 	// A pod that one profile rejected is requeued when a pod of another profile is deleted.
 	e.create(NewPod("waits", of("partial"), Requests("cpu", "2")))
 	e.refused("waits", "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match scheduler-enforced node affinity, "+
-		"1 node(s) had untolerated taint(s). no new claims to deallocate, preemption: 0/3 nodes are available: "+
+		"1 node(s) had untolerated taint(s). "+idle(noNewClaims)+"preemption: 0/3 nodes are available: "+
 		"1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling.")
 	e.remove("filler")
 	e.boundTo("waits", "half-full")

@@ -11,21 +11,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+const noNewClaims = "no new claims to deallocate, "
+
+// idle is what DynamicResources says where it could do nothing: since 1.37 nothing.
+func idle(text string) string {
+	if Release() == "1.36" {
+		return text
+	}
+	return ""
+}
+
+// placement is what preemption says of the victims that it has found, since 1.37.
+func placement(node string, victims int) string {
+	if Release() == "1.36" {
+		return ""
+	}
+	return fmt.Sprintf(" preemption: found a potential placement for pod on node %s, preempting %d victims", node, victims)
+}
+
 // The second half of a rejection message is about preemption: it does not help, as no eviction would help; or as all victims
 // have too high a priority; or the one on some nodes and the other on the rest.
 func notHelpful(nodes int) string {
-	return fmt.Sprintf("no new claims to deallocate, preemption: 0/%d nodes are available: "+
+	return idle(noNewClaims) + fmt.Sprintf("preemption: 0/%d nodes are available: "+
 		"%d Preemption is not helpful for scheduling.", nodes, nodes)
 }
 
 func noVictims(nodes int) string {
-	return fmt.Sprintf("no new claims to deallocate, preemption: 0/%d nodes are available: "+
+	return idle(noNewClaims) + fmt.Sprintf("preemption: 0/%d nodes are available: "+
 		"%d No preemption victims found for incoming pod.", nodes, nodes)
 }
 
 func noVictimsOn(some int) func(int) string {
 	return func(nodes int) string {
-		return fmt.Sprintf("no new claims to deallocate, preemption: 0/%d nodes are available: "+
+		return idle(noNewClaims) + fmt.Sprintf("preemption: 0/%d nodes are available: "+
 			"%d No preemption victims found for incoming pod, %d Preemption is not helpful for scheduling.",
 			nodes, some, nodes-some)
 	}
@@ -37,11 +55,11 @@ func notFound(int) string { return "not found" }
 
 // stillNot is the second half if deallocating unused claims does not help either.
 func stillNot(nodes int) string {
-	return strings.Replace(notHelpful(nodes), "no new claims to deallocate", "still not schedulable", 1)
+	return idle("still not schedulable, ") + strings.TrimPrefix(notHelpful(nodes), idle(noNewClaims))
 }
 
 func mayNot(int) string {
-	return "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
+	return idle(noNewClaims) + "preemption: not eligible due to preemptionPolicy=Never."
 }
 
 // refusal is a cluster in which the pod "web" fits nowhere, and the message of the reference.

@@ -59,25 +59,45 @@ func (r *Relay) serve(near net.Conn) {
 	r.mu.Unlock()
 }
 
-// copy closes both ends when one of them is closed.
+// copy closes both ends when one of them is closed. What is held back then is lost, as bytes are that a network has not
+// taken from a sender that resets its connection.
 func (r *Relay) copy(to, from net.Conn, asking bool) {
 	defer to.Close()
 	defer from.Close()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
+	chunks, gone := make(chan []byte), make(chan struct{})
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		defer close(chunks)
+		defer close(gone)
+		for {
+			buf := make([]byte, 64<<10)
+			n, err := from.Read(buf)
+			for n > 0 {
+				select {
+				case chunks <- buf[:n]:
+					n = 0
+				case <-done:
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for chunk := range chunks {
 		r.mu.Lock()
 		held, requestsPass := r.held, r.requestsPass
 		r.mu.Unlock()
 		if held != nil && !(asking && requestsPass) {
-			<-held
-		}
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
+			select {
+			case <-held:
+			case <-gone:
 				return
 			}
 		}
-		if err != nil {
+		if _, err := to.Write(chunk); err != nil {
 			return
 		}
 	}

@@ -188,6 +188,9 @@ func TestWrittenConfigurationsAreTheReference(t *testing.T) {
 		t.Fatalf("no files of the unit tests: %v", err)
 	}
 	for _, name := range files {
+		if strings.Contains(name, ".written-") && !strings.Contains(name, ".written-"+Release()) {
+			continue // of another release
+		}
 		if testing.Short() && !strings.Contains(name, "/args.") && !strings.Contains(name, "/points.") {
 			continue
 		}
@@ -283,6 +286,9 @@ var wrongConfigurations = []struct{ what, text, field string }{
 	{"tabs", "leaderElection:\n\tleaderElect: true\n", ""},
 }
 
+// The last release for which that is wrong.
+var lastWrong = map[string]string{"shape without its gate": "1.36"}
+
 // Wrong documents.
 var wrongFiles = map[string]string{
 	"empty":          "",
@@ -301,6 +307,9 @@ func TestWrongConfigurationsAreRefusedByBoth(t *testing.T) {
 	p := sideBySide(t)
 	where := regexp.MustCompile(`^berth: (\S+config\.yaml):\d+:\d+: `)
 	for _, row := range wrongConfigurations {
+		if last := lastWrong[row.what]; last != "" && last != Release() {
+			continue
+		}
 		file := p.file("config.yaml", withClient(row.text))
 		reference, berth := p.dry("--config=" + file)
 		p.agree(row.what, false, reference, berth)

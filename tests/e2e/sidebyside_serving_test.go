@@ -346,7 +346,7 @@ func (w *twins) sameFlagz(who caller) {
 		for _, line := range strings.Split(answer.body, "\n") {
 			// The separator between a name and its value is chosen at each start.
 			line = regexp.MustCompile(`^([a-z0-9-]+)(?: |=|: ?)`).ReplaceAllString(line, "$1=")
-			if !regexp.MustCompile(`^(plugin|plugin-dir|record|record-size)=`).MatchString(line) {
+			if !regexp.MustCompile(`^(legacy-flags|plugin|plugin-dir|record|record-size|emulated-version)=`).MatchString(line) {
 				lines = append(lines, line)
 			}
 		}
@@ -693,7 +693,7 @@ func TestPromtoolIsContent(t *testing.T) {
 	conf := e.c.path(e.file("scheduler") + ".conf")
 	e.create(NewNode("node-0"))
 	e.start("--secure-port", fmt.Sprint(ports[0]), "--authentication-kubeconfig", conf, "--authorization-kubeconfig", conf,
-		"--show-hidden-metrics-for-version=1.35")
+		"--show-hidden-metrics-for-version="+Earlier(1))
 	e.create(NewPod("web", Requests("cpu", "100m")), NewPod("big", Requests("cpu", "100")))
 	e.bound("web")
 	e.waits("big", "0/1 nodes are available: 1 Insufficient cpu. "+notHelpful(1))

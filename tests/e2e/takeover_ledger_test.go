@@ -40,7 +40,7 @@ type ledger struct {
 	mu       sync.Mutex
 	bindings []deed
 	writes   []deed // all others that a leader alone may send
-	lists    []deed // accepted
+	lists    []deed // accepted; also streams that begin with all objects
 	leases   []deed // writes of the Lease, accepted
 	looks    map[string]int
 }
@@ -99,9 +99,11 @@ func (l *ledger) run(ctx context.Context) {
 
 func (l *ledger) take(line []byte) {
 	var r struct {
-		Verb      string
-		User      struct{ Groups []string }
-		ObjectRef struct{ Resource, Subresource, Name string }
+		Verb       string
+		Stage      string
+		RequestURI string
+		User       struct{ Groups []string }
+		ObjectRef  struct{ Resource, Subresource, Name string }
 
 		ResponseStatus                           struct{ Code int }
 		RequestReceivedTimestamp, StageTimestamp time.Time
@@ -115,6 +117,8 @@ func (l *ledger) take(line []byte) {
 			d.who = name
 		}
 	}
+	// A stream of all objects; the log has when it began, and at its very end when it ended.
+	streams := r.Verb == "watch" && strings.Contains(r.RequestURI, "sendInitialEvents=true")
 	changes := slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +132,7 @@ func (l *ledger) take(line []byte) {
 		l.bindings = append(l.bindings, d)
 	case changes:
 		l.writes = append(l.writes, d)
-	case r.Verb == "list" && d.accepted():
+	case (r.Verb == "list" || streams && r.Stage == "ResponseStarted") && d.accepted():
 		d.pod = r.ObjectRef.Resource
 		l.lists = append(l.lists, d)
 	}

@@ -50,6 +50,9 @@ func noneForbidden(t *testing.T, c *Cluster) {
 			return r.RequestReceivedTimestamp.After(s.from) && r.RequestReceivedTimestamp.Before(s.to)
 		})
 		path, _, _ := strings.Cut(r.RequestURI, "?")
+		if Release() != DefaultRelease && strings.HasSuffix(path, "/devicetaintrules") {
+			continue // tests that start a scheduler of the newer release: its kind is not in this server's role
+		}
 		if line := r.Verb + " " + path; r.ResponseStatus.Code == 403 && !starting && !seen[line] {
 			seen[line] = true
 			t.Errorf("forbidden: %s", line)

@@ -2,6 +2,7 @@
 """The checks of tools/ find violations: each case is a small tree with one violation, or none."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,16 @@ class GoResults(unittest.TestCase):
 
     def test_nothing_ran(self):
         self.assertEqual(self.run_over({"Action": "pass"})[0], 1)
+
+
+class Registered(unittest.TestCase):
+    def test_files_of_tests_are_in_their_lists(self):
+        for folder in ("cli", "live"):
+            folder = os.path.join(TOOLS, "..", "tests", folder)
+            with open(os.path.join(folder, "meson.build"), encoding="utf-8") as file:
+                named = set(re.findall(r"'(?:test_)?(\w+)(?:\.py)?'", file.read()))
+            found = {name[len("test_"):-len(".py")] for name in os.listdir(folder) if re.fullmatch(r"test_\w+\.py", name)}
+            self.assertEqual(found - named, set(), folder)
 
 
 unittest.main()

@@ -120,7 +120,8 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     if (is(cycle, "filter-full"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
     if (is(cycle, "post-filter-row") || is(cycle, "post-filter-victims") || is(cycle, "post-filter-self") ||
-        is(cycle, "post-filter-failed") || is(cycle, "post-filter-fits"))
+        is(cycle, "post-filter-failed") || is(cycle, "post-filter-fits") ||
+        is(cycle, "post-filter-elsewhere") || is(cycle, "post-filter-nowhere"))
         return BERTH_REJECT(BERTH_UNSCHEDULABLE, "it is full");
     if (is(cycle, "crash"))
         *null = 1;
@@ -130,6 +131,20 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
         abort();
     if (is(cycle, "overflow") && overflow(0))
         return strange();
+    return BERTH_OK;
+}
+
+/* Nominates one node or none, and names a pod of each node as a victim. */
+static struct berth_status takes_elsewhere(struct berth_cycle *cycle, struct berth_post_filter_result *ret)
+{
+    struct berth_rows rows = berth_nodes(berth_cycle_cluster(cycle));
+    ret->nominated_row = is(cycle, "post-filter-nowhere") ? BERTH_ROW_NONE : rows.items[0];
+    ret->victims = berth_alloc(berth_cycle_arena(cycle), rows.len * sizeof(*ret->victims));
+    for (uint32_t i = 0; i < rows.len; i++) {
+        struct berth_pod_infos pods = berth_node_pods(berth_node(berth_cycle_cluster(cycle), rows.items[i]));
+        if (pods.len)
+            ret->victims[ret->victims_len++] = pods.items[0];
+    }
     return BERTH_OK;
 }
 
@@ -161,6 +176,8 @@ static struct berth_status post_filter(struct berth_cycle *cycle, struct berth_d
                    : BERTH_REJECT(BERTH_UNSCHEDULABLE, "the pod fits without victims");
     if (is(cycle, "post-filter-self") || is(cycle, "post-filter-failed") || is(cycle, "post-filter-twice"))
         return takes(cycle, ret);
+    if (is(cycle, "post-filter-elsewhere") || is(cycle, "post-filter-nowhere"))
+        return takes_elsewhere(cycle, ret);
     ret->nominated_row = is(cycle, "post-filter-row") ? 12345 : 0;
     ret->victims_len = is(cycle, "post-filter-victims") ? 3 : 0;
     return berth_verdict(ret->nominated_row || ret->victims_len ? BERTH_SUCCESS : BERTH_UNSCHEDULABLE);

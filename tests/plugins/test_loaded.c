@@ -548,7 +548,7 @@ static void bad_modules_give_one_error(void **state _unused_)
     static const struct berth_plugin *const goods[] = { &good, &good, NULL }, *const none[] = { NULL };
     static const struct berth_plugin *const singles[] = { &nameless, &lazy, &built_in, &keeper,
                                                           &half,     &wide, &odd,      &blind };
-    const uint32_t size = sizeof(struct berth_module), plugin = sizeof(struct berth_plugin),
+    const uint32_t size = offsetof(struct berth_module, revision), plugin = sizeof(struct berth_plugin),
                    table = sizeof(struct berth_host);
     const struct {
         struct berth_module module;
@@ -597,9 +597,13 @@ static void an_older_plugin_is_accepted(void **state _unused_)
     static const struct berth_plugin *const goods[] = { &good };
     struct loaded loaded;
     struct error err = { "" };
-    const struct berth_module module = {
-        BERTH_ABI, sizeof(module), offsetof(struct berth_plugin, post_filter), 64, &host, goods, 1
-    };
+    const struct berth_module module = { BERTH_ABI,
+                                         offsetof(struct berth_module, revision),
+                                         offsetof(struct berth_plugin, post_filter),
+                                         64,
+                                         &host,
+                                         goods,
+                                         1 };
     loaded_init(&loaded, &builtin_plugins);
     assert_int_equal(loaded_add(&loaded, &module, "old.so", &err), 0);
     assert_ptr_equal(host, &host_table);
@@ -607,6 +611,43 @@ static void an_older_plugin_is_accepted(void **state _unused_)
     assert_string_equal(loaded_file(&loaded, plugin), "old.so");
     assert_int_equal(plugin_points(plugin), POINT_BIT(POINT_FILTER));
     loaded_release(&loaded);
+}
+
+/* Before TARGET_POD came, a rule about unscheduled pods was about the waiting pod itself, too. */
+static void an_older_rule_includes_the_waiting_pod(void **state _unused_)
+{
+    static const struct berth_host *host;
+    static const struct berth_event_rule about_pods[] = {
+        { BERTH_EVENT_NODE, BERTH_ADD, NULL },
+        { BERTH_EVENT_UNSCHEDULED_POD, BERTH_POD_LABEL, NULL },
+        { BERTH_EVENT_PVC, BERTH_ADD, NULL },
+        { 0 },
+    };
+    static const struct berth_plugin waits = { .name = "Waits", .filter = any_filter, .events = about_pods };
+    static const struct berth_plugin *const plugins[] = { &waits };
+    for (uint32_t revision = 2; revision <= 3; revision++) {
+        struct loaded loaded;
+        struct error err = { "" };
+        struct berth_module module = { BERTH_ABI,
+                                       sizeof(module),
+                                       sizeof(struct berth_plugin),
+                                       sizeof(struct berth_host),
+                                       &host,
+                                       plugins,
+                                       1,
+                                       .revision = revision,
+                                       .event_rule_size = sizeof(struct berth_event_rule),
+                                       .field_size = sizeof(struct berth_field) };
+        loaded_init(&loaded, &builtin_plugins);
+        assert_int_equal(loaded_add(&loaded, &module, "x.so", &err), 0);
+        const struct event_rule *rules = loaded.registry.items[loaded.registry.len - 1]->events;
+        assert_int_equal(rules[1].resource, EVENT_UNSCHEDULED_POD);
+        assert_int_equal(rules[2].resource, revision == 2 ? EVENT_TARGET_POD : EVENT_PVC);
+        assert_int_equal(rules[2].number, revision == 2 ? 1 : 2);
+        assert_int_equal(rules[3].resource, revision == 2 ? EVENT_PVC : EVENT_POD);
+        assert_int_equal(rules[revision == 2 ? 4 : 3].actions, 0);
+        loaded_release(&loaded);
+    }
 }
 
 static int make_folder(void **state _unused_)
@@ -654,6 +695,7 @@ int main(void)
         cmocka_unit_test(objects_are_read_by_path),
         cmocka_unit_test(bad_modules_give_one_error),
         cmocka_unit_test(an_older_plugin_is_accepted),
+        cmocka_unit_test(an_older_rule_includes_the_waiting_pod),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

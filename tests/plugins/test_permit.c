@@ -254,7 +254,7 @@ static void churn(uint64_t seed)
             engine_remove_pod(&h.e.engine, pod_of(&h, i), h.e.now_ns);
     engine_tick(&h.e.engine, h.e.now_ns);
     assert_int_equal(engine_bindings(&h.e.engine), 0);
-    assert_int_equal(h.e.engine.waiting.len, 0);
+    assert_int_equal(h.e.engine.due.items.len, 0);
     assert_int_equal(h.e.engine.ended.len, 0);
     for (uint32_t i = 0; i < PODS; i++)
         assert_int_equal(outstanding[i], 0);

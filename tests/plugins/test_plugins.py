@@ -40,11 +40,6 @@ def enable(name, weight=100, args=""):
             "  pluginConfig: [{name: %s, args: {%s}}]\n" % (name, weight, name, args))
 
 
-def gpu(amount):
-    return {"containers": [{"name": "c", "image": "i", "resources": {
-        "requests": {"cpu": "100m", "nvidia.com/gpu": amount}, "limits": {"nvidia.com/gpu": amount}}}]}
-
-
 class Plugins(Case):
     def run_with(self, plugin, config, objects):
         path = config if os.path.exists(config) else self.write("config.yaml", config)
@@ -54,105 +49,23 @@ class Plugins(Case):
         return {row["pod"]: row["message"] for row in report["placements"] if not row["node"]}
 
 
-class GpuPriority(Plugins):
+class PoolOrder(Plugins):
+    CONFIG = os.path.join(EXAMPLES, "pool_order.yaml")
+
     def nodes(self):
-        found = [node("plain", cpu="8"), node("a100", cpu="64", labels={"nvidia.com/gpu.product": "NVIDIA-A100"}),
-                 node("h100", cpu="64", labels={"nvidia.com/gpu.product": "NVIDIA-H100"}), node("v100", cpu="64")]
-        for n, amount in zip(found[1:], ("8", "8", "8")):
-            n["status"]["allocatable"]["nvidia.com/gpu"] = amount
-        return found
+        return [node("none")] + [node(name, labels={"pool": name}) for name in ("spot", "reserved", "on-demand", "other")]
 
-    def gpu_pod(self, name, amount):
-        found = pod(name)
-        found["spec"].update(gpu(amount))
-        return found
-
-    def test_the_best_cards_first_and_others_elsewhere(self):
-        objects = self.nodes() + [self.gpu_pod("train", "2"), pod("web")]
-        placed = self.placed(self.run_with(example("gpu_priority"), os.path.join(EXAMPLES, "gpu_priority.yaml"),
-                                           objects))
-        self.assertEqual(placed, {"default/train": "h100", "default/web": "plain"})
-
-    def test_a_node_is_filled_before_the_next(self):
-        objects = [n for n in self.nodes() if n["metadata"]["name"] in ("a100", "v100")]
-        objects[0]["metadata"]["labels"].pop("nvidia.com/gpu.product")
-        objects += [self.gpu_pod("p%d" % i, "4") for i in range(2)]
-        placed = self.placed(self.run_with(example("gpu_priority"), enable("GpuPriority"), objects))
-        self.assertEqual(len(set(placed.values())), 1, placed)
-
-    def test_strict_keeps_others_off(self):
-        objects = self.nodes()[1:] + [pod("web")]
-        report = self.run_with(example("gpu_priority"), enable("GpuPriority", args="strict: true"), objects)
-        self.assertIn("3 node(s) were kept for GPU pods", self.reasons(report)["default/web"])
+    def test_pools_in_their_order(self):
+        report = self.explain(self.nodes() + [pod("a")], "default/a", "--config", self.CONFIG, "--plugin",
+                              example("pool_order"))
+        scores = {name: row["scores"]["PoolOrder"] for name, row in report["nodes"].items()}
+        self.assertEqual(scores, {"reserved": 2000, "on-demand": 1320, "spot": 660, "other": 0, "none": 0})
+        self.assertEqual(report["best"], ["reserved"])
 
     def test_arguments_are_checked(self):
-        config = self.write("c.yaml", enable("GpuPriority", args="resource: nothing"))
-        objects = self.write("o.json", self.nodes())
-        self.refuse(self.berth("simulate", "-f", objects, "--config", config, "--plugin", example("gpu_priority")),
-                    'initializing plugin "GpuPriority": resource: nothing is not a resource that is scheduled')
-
-
-class BusinessAffinity(Plugins):
-    CONFIG = os.path.join(EXAMPLES, "business_affinity.yaml")
-
-    def nodes(self):
-        zone = "topology.kubernetes.io/zone"
-        return [node("core-1", labels={"business/pool": "core", zone: "a"}),
-                node("edge-1", labels={"business/pool": "edge", zone: "a"}),
-                node("any-a", labels={zone: "a"}), node("any-b", labels={zone: "b"})]
-
-    def test_core_workloads_on_core_nodes_only(self):
-        objects = self.nodes() + [pod("c%d" % i, labels={"business/tier": "core"}) for i in range(4)]
-        placed = self.placed(self.run_with(example("business_affinity"), self.CONFIG, objects))
-        self.assertEqual(set(placed.values()), {"core-1"})
-        report = self.run_with(example("business_affinity"), self.CONFIG, objects[1:])
-        self.assertIn("3 node(s) were not for core workloads", self.reasons(report)["default/c0"])
-
-    def test_no_databases_at_the_edge(self):
-        objects = [self.nodes()[1]] + [pod("db", labels={"business/kind": "database"}), pod("web")]
-        report = self.run_with(example("business_affinity"), self.CONFIG, objects)
-        self.assertEqual(self.placed(report), {"default/web": "edge-1"})
-        self.assertIn("1 node(s) were in the pool edge, where no database may run", self.reasons(report)["default/db"])
-
-    def test_a_service_prefers_one_zone(self):
-        service = {"business/service": "shop"}
-        objects = self.nodes()[2:] + [pod("first", on="any-b", cpu="2", labels=service)]
-        objects += [pod("s%d" % i, labels=service) for i in range(3)]
-        placed = self.placed(self.run_with(example("business_affinity"), self.CONFIG, objects))
-        self.assertEqual({placed["default/s%d" % i] for i in range(3)}, {"any-b"})
-
-
-class CostOptimization(Plugins):
-    CONFIG = os.path.join(EXAMPLES, "cost_optimization.yaml")
-    TYPE = "node.kubernetes.io/instance-type"
-    SPOT = {"node.kubernetes.io/lifecycle": "spot"}
-
-    def test_cheap_before_expensive_and_spot_before_both(self):
-        nodes = [node("dear", labels={self.TYPE: "m5.xlarge"}), node("cheap", labels={self.TYPE: "m5.large"}),
-                 node("spot", labels={self.TYPE: "m5.xlarge", **self.SPOT})]
-        objects = nodes + [pod("a"), pod("stay", labels={"cost/spot": "never"})]
-        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, objects))
-        self.assertEqual(placed, {"default/a": "spot", "default/stay": "cheap"})
-
-    def test_unlisted_types_cost_by_their_capacity(self):
-        nodes = [node("large", cpu="64", memory="256Gi"), node("small", cpu="2", memory="4Gi")]
-        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, nodes + [pod("a")]))
-        self.assertEqual(placed, {"default/a": "small"})
-
-    def test_the_ceiling(self):
-        nodes = [node("gpu", labels={self.TYPE: "p4d.24xlarge"})]
-        report = self.run_with(example("cost_optimization"), self.CONFIG, nodes + [pod("a")])
-        self.assertIn("1 node(s) cost more than the ceiling", self.reasons(report)["default/a"])
-        rich = pod("rich", labels={"cost/ceiling": "40"})
-        placed = self.placed(self.run_with(example("cost_optimization"), self.CONFIG, nodes + [rich]))
-        self.assertEqual(placed, {"default/rich": "gpu"})
-
-    def test_explain_shows_it(self):
-        nodes = [node("dear", labels={self.TYPE: "m5.xlarge"}), node("cheap", labels={self.TYPE: "m5.large"})]
-        report = self.explain(nodes + [pod("a")], "default/a", "--config", self.CONFIG, "--plugin",
-                              example("cost_optimization"))
-        self.assertIn("CostOptimization", str(report))
-        self.assertEqual(report["best"], ["cheap"])
+        config = self.write("c.yaml", enable("PoolOrder"))
+        self.refuse(self.berth("simulate", "-f", self.write("o.json", [node("a")]), "--config", config, "--plugin",
+                               example("pool_order")), 'initializing plugin "PoolOrder": pools: expected the names of pools')
 
 
 class Gang(Plugins):
@@ -289,6 +202,8 @@ class Mistakes(Plugins):
         "post-filter-fits": "the pod does not fit",
         "post-filter-failed": "out of order",
         "post-filter-victims": "names victims that are not there",
+        "post-filter-elsewhere": "names a victim that is not on the nominated node",
+        "post-filter-nowhere": "names victims and nominates no node",
         "pre-score-wait": 'running PreScore plugin "Mistakes": Wait is no answer here',
         "score-high": 'plugin "Mistakes" returns an invalid score 101, it should in the range of [0, 100]',
         "score-low": 'plugin "Mistakes" returns an invalid score -1, it should in the range of [0, 100]',
@@ -317,8 +232,9 @@ class Mistakes(Plugins):
                     self.assertIn(self.MESSAGES[mistake], last["default/p"]["message"])
                 else:
                     self.assertTrue(last["default/p"]["node"], last)
-                if mistake == "post-filter-failed":
+                if mistake.startswith("post-filter") and mistake in self.MESSAGES:
                     self.assertNotIn("nominated", last["default/p"])
+                    self.assertFalse([row for row in report["placements"] if row.get("victims")])
 
     @staticmethod
     def possible_victims(mistake):
@@ -461,12 +377,12 @@ class Loading(Plugins):
     def test_a_folder(self):
         os.mkdir(self.path("plugins"))
         shutil.copy(self.bad(), self.path("plugins/bad.so"))
-        shutil.copy(example("gpu_priority"), self.path("plugins/gpu.so"))
+        shutil.copy(example("pool_order"), self.path("plugins/order.so"))
         self.write("plugins/README", "not a plugin")
         result = self.attempt("--plugin-dir", self.path("plugins"))
         self.assertEqual(result.code, 0, result.err)
-        self.assertEqual(result.err, 'berth: warning: plugin "GpuPriority" of %s is loaded, but no profile enables it\n'
-                         % self.path("plugins/gpu.so"))
+        self.assertEqual(result.err, 'berth: warning: plugin "PoolOrder" of %s is loaded, but no profile enables it\n'
+                         % self.path("plugins/order.so"))
 
     def test_a_plugin_that_is_not_loaded_is_unknown(self):
         self.refuse(self.attempt(), '"Bad" does not exist')
@@ -478,6 +394,43 @@ class Loading(Plugins):
         self.assertEqual(result.code, 0, result.err)
         with open(out, encoding="utf-8") as file:
             self.assertIn("Bad", file.read())
+
+
+class UserFile(Plugins):
+    """A configuration that a user has, as it is: it names two plugins of the user's own."""
+    SOURCE = """#include <berth/plugin.h>
+static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+{
+    (void)cycle, (void)node;
+    return BERTH_OK;
+}
+static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+{
+    (void)cycle, (void)node;
+    *ret = 0;
+    return BERTH_OK;
+}
+static const struct berth_plugin filters = { .name = "CustomFilterPlugin", .filter = filter };
+static const struct berth_plugin scores = { .name = "CustomScorePlugin", .score = score };
+BERTH_PLUGINS(&filters, &scores)
+"""
+
+    def test_it_does_what_its_warning_says(self):
+        """InterPodAffinity is disabled at preScore alone: its Score fails, which runs where several nodes fit."""
+        plugin = build(self.write("custom_plugins.c", self.SOURCE))
+        config = os.path.join(ROOT, "tests", "cli", "user-files", "custom-plugins.yaml")
+        for nodes, message in ((["a"], None), (["a", "b"], 'plugin "InterPodAffinity" failed with: failed to read '
+                                               '"PreScoreInterPodAffinity" from cycleState: not found')):
+            cluster = self.write("cluster.json", [*map(node, nodes), pod("p", schedulerName="custom-scheduler")])
+            result = self.berth("simulate", "-f", cluster, "--config", config, "--plugin", plugin, "-o", "json", "--no-timing")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertEqual(result.err.count("warning: "), 2)
+            self.assertIn("the plugin InterPodAffinity is enabled at score, but not at preScore, without which it fails: a pod "
+                          "that fits on several nodes is not scheduled", result.err)
+            if message:
+                self.assertIn(message, self.reasons(result.json)["default/p"])
+            else:
+                self.assertEqual(self.placed(result.json), {"default/p": "a"})
 
 
 main()

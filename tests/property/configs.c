@@ -131,13 +131,20 @@ static const char *scorer_name(struct rng *rng)
                   "InterPodAffinity", "NodeResourcesBalancedAllocation", "ImageLocality");
 }
 
+/* Mostly small ones; and such with which the weighted scores of a node just fit into 32 bits, or do not. */
+static int any_weight(struct rng *rng)
+{
+    static const int large[] = { 2000000, 21000000, 25000000, 1 << 30, INT32_MAX };
+    return chance(rng, 70) ? between(rng, 1, 50) : large[random_below(rng, ARRAY_SIZE(large))];
+}
+
 /* A plugin at another place in the order, with another weight: disabled, then enabled again after the others. */
 static void put_moved(struct strbuf *out, struct rng *rng, const char *point)
 {
     const char *name = point[0] == 's' ? scorer_name(rng) : plugin_name(rng);
     comma(out);
     put(out, "'%s':{'disabled':[{'name':'%s'}],'enabled':[{'name':'%s','weight':%d}]}", point, name, name,
-        between(rng, 1, 50));
+        any_weight(rng));
 }
 
 static void put_plugins(struct strbuf *out, struct rng *rng)
@@ -165,11 +172,10 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
             one_of(rng, "PodTopologySpread", "NodeResourcesFit", "TaintToleration"));
         break;
     case 6: /* plugins without row forms, after the others */
-        put(out, "'multiPoint':{'enabled':[{'name':'Picky','weight':%d}]}", between(rng, 1, 20));
+        put(out, "'multiPoint':{'enabled':[{'name':'Picky','weight':%d}]}", any_weight(rng));
         break;
     case 7:
-        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Picky'}]}",
-            between(rng, 1, 20));
+        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Picky'}]}", any_weight(rng));
         break;
     case 8: /* ... before them, and at some points only */
         put(out, "'filter':{'enabled':[{'name':'%s'}]}", one_of(rng, "Picky", "Terse", "Terse"));

@@ -24,7 +24,8 @@ static bool covers_namespace(const struct naive_context *context, const struct p
     if (is_listed(&term->namespaces, namespace))
         return true;
     const struct namespace *object = cluster_get(&context->cluster->namespaces, (struct str){ 0 }, namespace);
-    if (owner == context->pod && label_selector_matches(selector, &none))
+    if (owner == context->pod && !context->cluster->features.release->selected_namespaces_are_a_list &&
+        label_selector_matches(selector, &none))
         return true;
     if (selector && !selector->invalid && !selector->match_labels.len && !selector->match_expressions.len)
         return true;

@@ -40,7 +40,7 @@ static bool node_counts(const struct naive_context *context, const struct constr
 {
     const struct node *node = node_at(context, row);
     return (!constraint->honor_affinity || pod_selects_node(context->pod, node)) &&
-           (!constraint->honor_taints || !node_repels_pod(node, context->pod));
+           (!constraint->honor_taints || !node_repels_pod(node, context->pod, false));
 }
 
 static bool pod_matches(const struct naive_context *context, const struct constraint *constraint,

@@ -106,6 +106,9 @@ static void put_allocatable(struct strbuf *out, struct rng *rng)
         put_label(out, "example.com/gpu", one_of(rng, "1", "2", "4", "8", "0"));
     if (chance(rng, 15))
         put_label(out, "hugepages-2Mi", one_of(rng, "64Mi", "1Gi"));
+    if (chance(rng, 10)) /* of a few nodes, which may all leave */
+        put_label(out, one_of(rng, "example.com/odd-1", "example.com/odd-2", "example.com/odd-3"),
+                  one_of(rng, "1", "3", "0"));
     put(out, "}");
 }
 
@@ -364,6 +367,9 @@ static void put_requests(struct strbuf *out, struct rng *rng)
         put_label(out, "hugepages-2Mi", one_of(rng, "2Mi", "32Mi"));
     if (chance(rng, 1))
         put_label(out, "example.com/unknown", "1");
+    if (chance(rng, 4))
+        put_label(out, one_of(rng, "example.com/odd-1", "example.com/odd-2", "example.com/odd-4"),
+                  one_of(rng, "1", "2", "0"));
     put(out, "}}");
 }
 

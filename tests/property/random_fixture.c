@@ -143,8 +143,9 @@ static void start_engine(struct random_fixture *fixture, uint64_t seed)
     struct plugin_catalog catalog = registry_catalog(picky_registry(), &fixture->arena);
     const struct config_env env = { .catalog = &catalog, .features = &fixture->features };
     struct error err;
-    features_default(&fixture->features);
+    features_default(&fixture->features, release_of(seed % 2 ? 37 : 36), 0);
     fixture->features.enabled[FEATURE_StorageCapacityScoring] = chance(&fixture->rng, 40);
+    fixture->cluster.features = fixture->features;
     write_config(&fixture->text, &fixture->rng, profiles);
     if (config_load_text("config", padded_copy(&fixture->text), fixture->text.len, &env, &fixture->arena,
                          &fixture->config, NULL, &err) < 0)
@@ -212,6 +213,7 @@ void random_fixture_release(struct random_fixture *fixture)
     free(fixture->nodes);
     vec_release(&fixture->placed);
     vec_release(&fixture->waiting);
+    vec_release(&fixture->leaving);
     strbuf_release(&fixture->text);
     arena_release(&fixture->arena);
 }
@@ -358,7 +360,7 @@ struct pod_info *random_fixture_pod(struct random_fixture *fixture, bool rare)
     for (uint32_t tries = 0; tries < fixture->templates_len && fixture->templates[at].rare != rare; tries++)
         at = (at + 1) % fixture->templates_len;
     struct pod_text pod = { .number = fixture->pods++ };
-    if (fixture->nominates && chance(&fixture->rng, 2)) {
+    if (fixture->nominates && chance(&fixture->rng, 12)) {
         snprintf(nominated, sizeof(nominated), "n%u", random_below(&fixture->rng, fixture->names));
         pod.nominated = nominated;
     }
@@ -384,9 +386,9 @@ static int64_t used_by_pods(const struct node_entry *node, uint32_t resource)
     if (resource == RES_PODS)
         return (int64_t)node->pods.len;
     vec_for(&node->pods, pod)
-        for (uint32_t i = 0; i < (*pod)->class->used_len; i++)
-            if ((*pod)->class->used[i].resource == resource)
-                sum += (*pod)->class->used[i].value;
+        for (uint32_t i = 0; i < (*pod)->class->used.len; i++)
+            if ((*pod)->class->used.items[i].resource == resource)
+                sum += (*pod)->class->used.items[i].value;
     return sum;
 }
 
@@ -423,18 +425,32 @@ static void enqueue(struct random_fixture *fixture)
     }
 }
 
+static void let_victims_go(struct random_fixture *fixture)
+{
+    while (fixture->leaving.len && chance(&fixture->rng, 25)) {
+        uint32_t at = random_below(&fixture->rng, (uint32_t)fixture->leaving.len);
+        struct pod_info *victim = fixture->leaving.items[at];
+        vec_swap_remove(&fixture->leaving, at);
+        engine_remove_pod(&fixture->engine, victim, RANDOM_FIXTURE_NOW_NS);
+    }
+}
+
 void random_fixture_live(struct random_fixture *fixture)
 {
+    const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
     bool changed = chance(&fixture->rng, 15);
+    let_victims_go(fixture);
+    if (fixture->leaving.len && chance(&fixture->rng, 50))
+        engine_event(&fixture->engine, &anything, RANDOM_FIXTURE_NOW_NS);
     for (uint32_t left = random_below(&fixture->rng, 3); left > 0; left--)
         enqueue(fixture);
     if (changed) {
-        const struct cluster_event anything = { .resource = EVENT_ANY, .actions = ACTION_ALL };
         random_fixture_change(fixture);
         engine_event(&fixture->engine, &anything, RANDOM_FIXTURE_NOW_NS);
     }
 }
 
+/* Victims stay for a while, mostly known as such: meanwhile the pod that preempted them may be tried again. */
 static void leave(struct random_fixture *fixture, struct pod_info *victim)
 {
     for (size_t i = 0; i < fixture->placed.len; i++) {
@@ -443,7 +459,9 @@ static void leave(struct random_fixture *fixture, struct pod_info *victim)
             break;
         }
     }
-    engine_remove_pod(&fixture->engine, victim, RANDOM_FIXTURE_NOW_NS);
+    if (victim->eviction == EVICTION_NONE)
+        *vec_push(&fixture->leaving) = victim;
+    victim->eviction = EVICTION_DONE;
 }
 
 void random_fixture_follow(struct random_fixture *fixture, const struct decision *decision)

@@ -24,10 +24,10 @@ struct random_fixture {
     uint32_t volumes;         /* percentage of templates with volumes */
     bool nominates;           /* pods get nominations from the fixture */
     bool crowded;             /* more classes than the engine keeps tables for, and pods stay */
-    VEC(struct pod_info *) placed, waiting;
-    uint32_t pods;      /* created so far */
-    struct strbuf text; /* of the last object */
-    const char *what;   /* the last change, for messages */
+    VEC(struct pod_info *) placed, waiting, leaving; /* leaving: victims that are still on their node */
+    uint32_t pods;                                   /* created so far */
+    struct strbuf text;                              /* of the last object */
+    const char *what;                                /* the last change, for messages */
 };
 
 void random_fixture_init(struct random_fixture *fixture, uint64_t seed);
@@ -43,9 +43,9 @@ bool random_fixture_adds_up(const struct random_fixture *fixture);
 
 /* ---- with the engine's queue; its clock does not advance ---- */
 enum { RANDOM_FIXTURE_NOW_NS = 0 };
-/* Adds pods, and makes changes that requeue waiting ones. */
+/* Adds pods, makes changes that requeue waiting ones, and lets victims go. */
 void random_fixture_live(struct random_fixture *fixture);
-/* Carries out a decision: the pod is placed, its victims leave. */
+/* Carries out a decision: the pod is placed, its victims leave, at once or later. */
 void random_fixture_follow(struct random_fixture *fixture, const struct decision *decision);
 
 #endif

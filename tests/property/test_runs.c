@@ -1,7 +1,8 @@
 /* test_runs.c: complete runs of the engine on the plain path and on the fastest path are the same, decision by
  * decision: nodes, messages, nominations and victims.
  *
- * Two fixtures with the same seed go through the same changes; one engine may only use the plain path.
+ * Two fixtures with the same seed go through the same changes; one engine may only use the plain path, and remembers
+ * nothing about rows.
  *
  *     test_runs [--seed N] [--seeds COUNT]
  */
@@ -12,7 +13,7 @@
 
 enum { DECISIONS_MAX = 120, FAILURES_MAX = 3 };
 
-static uint64_t decisions, preemptions, fast;
+static uint64_t decisions, preemptions, fast, nominated, remembered;
 
 /* ---- two fixtures: [0] plain, [1] fast ---- */
 struct fixture_pair {
@@ -60,6 +61,8 @@ static bool step(struct fixture_pair *pair, bool *ret_same)
         decisions++;
         preemptions += made[0].victims_len > 0;
         fast += made[1].path != PATH_PLAIN;
+        nominated += made[1].path != PATH_PLAIN && made[1].nomination == NOMINATION_KEEP &&
+                     made[1].pod->nominated_row != ROW_NONE;
     }
     arena_release(&arena);
     for (int i = 0; i < 2 && *ret_same && more[i]; i++)
@@ -80,6 +83,7 @@ static bool run_seed(uint64_t seed)
         step(&pair, &same);
     if (!same)
         printf("again with: test_runs --seed %llu\n", (unsigned long long)seed);
+    remembered += pair.fixtures[1].engine.stats.rows_remembered;
     for (int i = 0; i < 2; i++)
         random_fixture_release(&pair.fixtures[i]);
     return same;
@@ -102,5 +106,11 @@ int main(int argc, char **argv)
         failed += !run_seed((uint64_t)(first + i));
     printf("%llu decisions, %llu of them on a fast path, %llu preemptions\n", (unsigned long long)decisions,
            (unsigned long long)fast, (unsigned long long)preemptions);
+    printf("%llu decisions on a fast path for pods that wait for victims, %llu rows remembered\n",
+           (unsigned long long)nominated, (unsigned long long)remembered);
+    if (seeds >= 100 && (nominated < (uint64_t)seeds / 20 || remembered < (uint64_t)seeds * 2)) {
+        printf("too few of them\n");
+        return 1;
+    }
     return failed ? 1 : 0;
 }

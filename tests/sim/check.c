@@ -367,7 +367,7 @@ static void check_idle(struct sim *sim)
         { "writes", engine->writes.by_ticket.len },
         { "writes that wait", engine->writes.waiting.items.len },
         { "evictions", engine->evictions.len },
-        { "bindings that wait", engine->waiting.len },
+        { "bindings that wait", engine->due.items.len + engine->watching.len },
         { "requests without an answer", sim->unanswered },
         { "pods in flight", engine->queue.counts[QUEUE_IN_FLIGHT] },
         { "pods to be decided", engine->queue.counts[QUEUE_ACTIVE] },

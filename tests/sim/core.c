@@ -17,6 +17,22 @@ static void on_notice(void *context, const struct notice *notice)
     check_notice(context, notice);
 }
 
+/* By the seed, and not by the generator: what the seed does otherwise does not depend on it. */
+static void choose_features(const struct sim *sim, struct features *features)
+{
+    static const struct {
+        enum feature feature;
+        uint64_t one_in;
+    } switched[] = {
+        { FEATURE_SchedulerAsyncPreemption, 5 },
+        { FEATURE_SchedulerPopFromBackoffQ, 7 },
+        { FEATURE_NominatedNodeNameForExpectation, 11 },
+    };
+    features_default(features, release_of(sim->seed % 2 ? 37 : 36), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(switched); i++)
+        features->enabled[switched[i].feature] ^= sim->seed % switched[i].one_in == 0;
+}
+
 void core_start(struct sim *sim)
 {
     struct core *core = &sim->core;
@@ -24,6 +40,7 @@ void core_start(struct sim *sim)
     struct error err;
     *core = (struct core){ .alive = true, .incarnation = incarnation };
     cluster_init(&core->cluster);
+    choose_features(sim, &core->cluster.features);
     const struct engine_setup setup = reload_setup(sim);
     const struct engine_options options = {
         .config = setup.config,

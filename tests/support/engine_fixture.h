@@ -22,17 +22,19 @@ struct engine_fixture {
     int64_t now_ns; /* the engine's clock; only tests advance it */
 };
 
-/* `config` NULL: the default configuration. Options need neither a configuration nor, for the built-in
- * plugins, a registry. */
-static inline int engine_fixture_try(struct engine_fixture *e, const char *config,
-                                     const struct engine_options *options, struct error *err)
+/* `gate`: a feature that is turned on, or -1. `config` NULL: the default configuration. Options need neither a
+ * configuration nor, for the built-in plugins, a registry. */
+static inline int engine_fixture_try_gated(struct engine_fixture *e, int minor, int gate, const char *config,
+                                           const struct engine_options *options, struct error *err)
 {
     struct engine_options given = *options;
     e->now_ns = given.now_ns;
-    FIXTURE_BARE(&e->f);
+    FIXTURE_BARE_AS(&e->f, minor);
+    if (gate >= 0)
+        e->f.cluster.features.enabled[gate] = true;
     given.registry = given.registry ? given.registry : &builtin_plugins;
     struct plugin_catalog catalog = registry_catalog(given.registry, &e->f.arena);
-    const struct config_env env = { .catalog = &catalog };
+    const struct config_env env = { .catalog = &catalog, .features = &e->f.cluster.features };
     size_t len = config ? strlen(config) : 0;
     char *text = config ? memcpy(xcalloc(len + 16, 1), config, len) : NULL;
     int r = config ? config_load_text("config", text, len, &env, &e->f.arena, &e->config, NULL, err)
@@ -43,12 +45,31 @@ static inline int engine_fixture_try(struct engine_fixture *e, const char *confi
     return engine_init(&e->engine, &e->f.cluster, &given, err);
 }
 
+static inline int engine_fixture_try_as(struct engine_fixture *e, int minor, const char *config,
+                                        const struct engine_options *options, struct error *err)
+{
+    return engine_fixture_try_gated(e, minor, -1, config, options, err);
+}
+
+static inline int engine_fixture_try(struct engine_fixture *e, const char *config,
+                                     const struct engine_options *options, struct error *err)
+{
+    return engine_fixture_try_as(e, RELEASE_DEFAULT, config, options, err);
+}
+
+/* As that release of Kubernetes 1. */
+static inline void engine_fixture_init_as(struct engine_fixture *e, int minor, const char *config,
+                                          const struct engine_options *options)
+{
+    struct error err;
+    if (engine_fixture_try_as(e, minor, config, options, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
 static inline void engine_fixture_init(struct engine_fixture *e, const char *config,
                                        const struct engine_options *options)
 {
-    struct error err;
-    if (engine_fixture_try(e, config, options, &err) < 0)
-        fail_msg("%s", err.text);
+    engine_fixture_init_as(e, RELEASE_DEFAULT, config, options);
 }
 
 static inline void engine_fixture_release(struct engine_fixture *e)

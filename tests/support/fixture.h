@@ -31,10 +31,14 @@ struct fixture {
 };
 
 /* The plugins run in this order at every extension point that they have; args are those of the first one. */
-#define FIXTURE(fixture, args, ...) \
-    fixture_init((fixture), (const struct plugin *const[]){ __VA_ARGS__, NULL }, (args))
+#define FIXTURE(fixture, args, ...) FIXTURE_AS(fixture, RELEASE_DEFAULT, args, __VA_ARGS__)
+/* As that release of Kubernetes 1. */
+#define FIXTURE_AS(fixture, minor, args, ...) \
+    fixture_init((fixture), (minor), (const struct plugin *const[]){ __VA_ARGS__, NULL }, (args))
 /* A cluster without plugins. */
-#define FIXTURE_BARE(fixture) fixture_init((fixture), (const struct plugin *const[]){ NULL }, NULL)
+#define FIXTURE_BARE(fixture) FIXTURE_BARE_AS(fixture, RELEASE_DEFAULT)
+#define FIXTURE_BARE_AS(fixture, minor) \
+    fixture_init((fixture), (minor), (const struct plugin *const[]){ NULL }, NULL)
 
 static inline void fixture_add_plugin(struct fixture *f, const struct plugin *plugin, const void *args)
 {
@@ -46,6 +50,7 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
         if (plugin_points(plugin) & ~plugin->silent_points & POINT_BIT(point))
             profile->points[point].items[profile->points[point].len++] = instance;
     plugin_reads(plugin, &f->cluster);
+    instance->rules = event_rules_for(plugin, &f->cluster.features, &profile->arena);
     struct plugin_env env = {
         .cluster = &f->cluster, .arena = &profile->arena, .args = args, .profile = profile
     };
@@ -55,10 +60,12 @@ static inline void fixture_add_plugin(struct fixture *f, const struct plugin *pl
     instance->is_made = plugin->init;
 }
 
-static inline void fixture_init(struct fixture *f, const struct plugin *const *plugins, const void *args)
+static inline void fixture_init(struct fixture *f, int minor, const struct plugin *const *plugins,
+                                const void *args)
 {
     *f = (struct fixture){ 0 };
     cluster_init(&f->cluster);
+    features_default(&f->cluster.features, release_of(minor), 0);
     struct profile *profile = &f->profile;
     profile->scheduler_name = STR("default-scheduler");
     profile->plugins = arena_array(&profile->arena, struct plugin_instance, PLUGINS_MAX);
@@ -111,6 +118,7 @@ static inline void fixture_load(struct fixture *f, const char *text)
         enum api_kind kind = fixture_kind(yyjson_get_str(yyjson_obj_get(doc.root, "kind")));
         struct meta *object = arena_zalloc(&f->arena, api_kinds[kind].type->size);
         struct record_reader reader = { .doc = &doc, .arena = &f->arena, .keep = arena_str, .err = &err };
+        object->kind = (uint8_t)kind;
         if (record_read(&reader, NULL, doc.root, api_kinds[kind].type, object) < 0)
             fail_msg("%s", err.text);
         fixture_add_object(f, kind, object);

@@ -81,8 +81,10 @@ static inline bool same_items(struct same *same, const struct record_field *fiel
         const void *left = a->items + i * size, *right = b->items + i * size;
         const struct pair *pair = left, *other_pair = right;
         const struct resource *resource = left, *other_resource = right;
-        bool equal = true;
-        if (!field->type && field->kind != &record_QUANTITIES)
+        bool equal = true, is_plain = field->kind == &record_INT64S || field->kind == &record_BOOLS;
+        if (is_plain)
+            equal = memcmp(left, right, size) == 0;
+        else if (!field->type && field->kind != &record_QUANTITIES)
             equal = str_eq(*(const struct str *)left, *(const struct str *)right);
         if (field->kind == &record_LIST)
             equal = same_struct(same, field->type, left, right);

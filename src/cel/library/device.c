@@ -47,12 +47,12 @@ static const struct {
     [FIELD_CAPACITY] = { "capacity", "map(string, map(string, quantity))" },
 };
 
-const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool list_type_attributes)
+const struct cel_type *cel_device_field(struct cel_types *types, struct str name, bool dyn_attributes)
 {
     const struct cel_type *ret[5] = { NULL };
     for (size_t i = 0; i < FIELDS && !ret[0]; i++) {
         const char *type = fields[i].type;
-        if (i == FIELD_ATTRIBUTES && list_type_attributes)
+        if (i == FIELD_ATTRIBUTES && dyn_attributes)
             type = "map(string, map(string, dyn))";
         if (str_is(name, fields[i].name))
             cel_type_signature(types, &type, ret);
@@ -96,6 +96,11 @@ static const char *no_bool(enum cel_kind kind)
         [CEL_OPTIONAL] = "optional.none() dereference",
         [CEL_QUANTITY] = "type conversion error from 'Quantity' to 'bool'",
         [CEL_SEMVER] = "type conversion error from 'Semver' to 'bool'",
+        [CEL_TYPE] = "type conversion not supported for 'type'",
+        [CEL_URL] = "type conversion error from 'URL' to 'bool'",
+        [CEL_IP] = "type conversion error from 'IP' to 'bool'",
+        [CEL_CIDR] = "type conversion error from 'CIDR' to 'bool'",
+        [CEL_FORMAT] = "type conversion error from 'Format' to 'bool'",
     };
     return texts[kind] ? texts[kind] : "type conversion error";
 }
@@ -107,12 +112,13 @@ int cel_device_matches(const struct cel_program *program, const struct cel_value
     int r = cel_eval(program, device, scratch, &value, NULL, err);
     if (r < 0)
         return r;
+    enum cel_kind kind = value.kind;
     /* As the reference converts a result: an optional is what it holds. */
     while (value.kind == CEL_OPTIONAL && value.optional)
         value = *value.optional;
     if (value.kind != CEL_BOOL)
         return error_set(err, -EINVAL, "CEL result of type %s could not be converted to bool: %s",
-                         cel_kind_name(value.kind), no_bool(value.kind));
+                         cel_kind_name(kind), no_bool(value.kind));
     *ret = value.boolean;
     return 0;
 }

@@ -55,7 +55,11 @@ CEL_FUNCTION(flatten)
 {
     int64_t depth = len > 1 ? args[1].integer : 1;
     if (args[0].kind != CEL_LIST || (len > 1 && args[1].kind != CEL_INT))
-        return cel_no_overload();
+        return cel_fail(run, "no such overload: %s%s.flatten(%s)", cel_kind_name(args[0].kind),
+                        args[0].kind == CEL_MAP                                              ? "(dyn, dyn)"
+                        : args[0].kind == CEL_OPTIONAL && (run->rules & CEL_OPTIONAL_OF_DYN) ? "(dyn)"
+                                                                                             : "",
+                        len > 1 ? cel_kind_name(args[1].kind) : "");
     if (depth < 0)
         return cel_fail_static("level must be non-negative");
     struct cel_value out = cel_list_grower(run);
@@ -81,7 +85,7 @@ CEL_FUNCTION(sort_by_keys)
 {
     const struct cel_value *keys = &args[len - 1];
     if (args[0].kind != CEL_LIST || keys->kind != CEL_LIST)
-        return cel_no_overload();
+        return cel_no_trait(run, args, 1u << CEL_LIST);
     size_t count = args[0].list->len;
     if (keys->list->len != count)
         return cel_fail(
@@ -117,6 +121,17 @@ CEL_FUNCTION(range)
     for (size_t i = 0; i < count; i++)
         items[i] = cel_int((int64_t)i);
     return cel_list_make(run, items, count);
+}
+
+CEL_FUNCTION(limited_range)
+{
+    static const long long RANGE_MAX = 1000000;
+    long long count = args->integer;
+    if (count < 0)
+        return cel_fail(run, "lists.range: size must be non-negative, got %lld", count);
+    if (count > RANGE_MAX)
+        return cel_fail(run, "lists.range: size %lld exceeds maximum allowed (%lld)", count, RANGE_MAX);
+    return range(run, args, len);
 }
 
 CEL_FUNCTION(distinct)
@@ -230,20 +245,24 @@ static struct cel_value index_in(struct cel_run *run, const struct cel_value *ar
 CEL_RETURNS(index_of, index_in(run, args, false))
 CEL_RETURNS(last_index_of, index_in(run, args, true))
 
-CEL_FUNCTION(includes)
+/* In a list that is too long, an item beyond the first `len_max` is not looked for. */
+static struct cel_value includes_in(struct cel_run *run, const struct cel_value *args, size_t len_max)
 {
     if (args[0].kind != CEL_LIST)
         return cel_bool(cel_values_equal(run, &args[0], &args[1]) == CEL_EQUAL);
-    for (size_t i = 0; i < args[0].list->len; i++) {
-        if (i >= INCLUDES_LEN_MAX)
-            return cel_fail(run, "'includes' function cannot be applied to lists longer than %d values",
-                            INCLUDES_LEN_MAX);
+    for (size_t i = 0; i < args[0].list->len && !run->stopped; i++) {
+        if (i >= len_max)
+            return cel_fail(run, "'includes' function cannot be applied to lists longer than %zu values",
+                            len_max);
         struct cel_value item = cel_list_item(run, args[0].list, i);
         if (cel_values_equal(run, &item, &args[1]) == CEL_EQUAL)
             return cel_bool(true);
     }
-    return cel_bool(false);
+    return run->stopped ? cel_stop(run) : cel_bool(false);
 }
+
+CEL_RETURNS(includes, includes_in(run, args, INCLUDES_LEN_MAX))
+CEL_RETURNS(long_includes, includes_in(run, args, SIZE_MAX))
 
 CEL_FUNCTION(map_insert)
 {
@@ -272,7 +291,8 @@ const struct cel_overload cel_lib_lists[] = {
     { "sort", EACH_ORDERED(SORTED), sort_by_keys, CEL_MEMBER | CEL_UNGUARDED, COST_SELF_COMPARE },
     { "@sortByAssociatedKeys", EACH_ORDERED(SORTED_BY), sort_by_keys, CEL_MEMBER | CEL_UNGUARDED,
       COST_SELF_COMPARE_KEYS },
-    { "lists.range", "int -> list(int)", range, 0, COST_LIST_RESULT },
+    { "lists.range", "int -> list(int)", range, 0, COST_LIST_RESULT, .lacks = CEL_LIMITED_RANGE },
+    { "lists.range", "int -> list(int)", limited_range, 0, COST_LIST_RESULT, .needs = CEL_LIMITED_RANGE },
     { "reverse", "list(T) -> list(T)", reverse, CEL_MEMBER, COST_LIST_RESULT },
     { "distinct", "list(T) -> list(T)", distinct, CEL_MEMBER, COST_SELF_COMPARE },
     { "sets.contains", "list(T), list(T) -> bool", sets_contains, 0, COST_SETS },
@@ -285,7 +305,8 @@ const struct cel_overload cel_lib_lists[] = {
       CEL_MEMBER, COST_TRAVERSAL },
     { "indexOf", "list(A), A -> int", index_of, CEL_MEMBER, COST_TRAVERSAL },
     { "lastIndexOf", "list(A), A -> int", last_index_of, CEL_MEMBER, COST_TRAVERSAL },
-    { "includes", "dyn, dyn -> bool", includes, CEL_MEMBER },
+    { "includes", "dyn, dyn -> bool", includes, CEL_MEMBER, .lacks = CEL_LONG_INCLUDES },
+    { "includes", "dyn, dyn -> bool", long_includes, CEL_MEMBER, COST_TRAVERSAL, .needs = CEL_LONG_INCLUDES },
     { FN_MAP_INSERT, "map(K, V), K, V -> map(K, V); map(K, V), map(K, V) -> map(K, V)", map_insert },
     { 0 },
 };

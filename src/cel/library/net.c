@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/ip.h"
+#include "base/quote.h"
 
 struct cel_ip {
     uint8_t bytes[16]; /* an IPv4 address has four */
@@ -112,17 +113,25 @@ static struct cel_value make(struct cel_run *run, enum cel_kind kind, const stru
     return (struct cel_value){ .kind = kind, .ip = copy };
 }
 
+#define NET_PROBLEM "network address parse error during conversion from string: "
+
 static struct cel_value parse(struct cel_run *run, struct str text, enum cel_kind kind)
 {
-    struct cel_ip ip;
+    struct cel_ip ip = { 0 };
     if (kind == CEL_IP ? parse_address(text, &ip) : parse_prefix(text, &ip))
         return make(run, kind, &ip);
-    text = str_slice(text, 0, MIN(text.len, 100u));
-    return kind == CEL_IP
-               ? cel_fail(run, "IP Address \"" STR_FMT "\" parse error during conversion from string",
-                          STR_ARG(text))
-               : cel_fail(run, "network address parse error during conversion from string: \"" STR_FMT "\"",
-                          STR_ARG(text));
+    text = str_slice(text, 0, MIN(text.len, 200u));
+    _cleanup_(strbuf_release) struct strbuf why = { 0 }, quoted = { 0 };
+    quote_go(&quoted, text);
+    if (kind == CEL_CIDR && cel_cidr_problem(&why, text))
+        return cel_fail(run, NET_PROBLEM NET_PROBLEM "%s", why.text);
+    if (kind == CEL_IP && cel_ip_problem(&why, text))
+        return cel_fail(run, "IP Address %s parse error during conversion from string: %s", quoted.text,
+                        why.text);
+    if (kind == CEL_IP && str_find(text, '%') >= 0)
+        return cel_fail(run, "IP address %s with zone value is not allowed", quoted.text);
+    return cel_fail(run, "%sIPv4-mapped IPv6 address %s is not allowed", kind == CEL_IP ? "" : NET_PROBLEM,
+                    quoted.text);
 }
 
 CEL_RETURNS(to_ip, parse(run, args->text, CEL_IP))
@@ -228,9 +237,3 @@ const struct cel_overload cel_lib_net[] = {
     { "prefixLength", "cidr -> int", prefix_length, CEL_MEMBER },
     { 0 },
 };
-
-bool cel_ip_is_v6(struct str text)
-{
-    uint8_t bytes[IPV6_BYTES];
-    return ip_parse(text, bytes) == IPV6_BYTES;
-}

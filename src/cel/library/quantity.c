@@ -68,12 +68,31 @@ static struct cel_value counted(const struct quantity_text *text)
     return make(nanos, -NANO_DIGITS, CEL_QUANTITY_DECIMAL);
 }
 
+/* Whether what is wrong with a text is its suffix: a number, letters and an exponent are there. */
+static bool has_suffix(struct str text)
+{
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    at += at < end && (*at == '-' || *at == '+');
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        ;
+    if (at < end && *at == '.')
+        for (at++; at < end && *at >= '0' && *at <= '9'; at++)
+            ;
+    for (; at < end && *at && strchr("eEinumkKMGTP", *at); at++)
+        ;
+    at += at < end && (*at == '-' || *at == '+');
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        ;
+    return text.len > 0 && at == end;
+}
+
 CEL_FUNCTION(parse)
 {
     struct quantity_text text;
     if (quantity_split(args->text, &text) < 0)
-        return cel_fail_static("quantities must match the regular expression "
-                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
+        return cel_fail_static(has_suffix(args->text) ? "unable to parse quantity's suffix"
+                                                      : "quantities must match the regular expression "
+                                                        "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
     return counted(&text);
 }
 

@@ -27,6 +27,8 @@ static const struct regex *pattern_of(struct cel_run *run, const struct cel_valu
 CEL_FUNCTION(matches)
 {
     struct cel_value failure;
+    if (args[0].kind != CEL_STRING || args[1].kind != CEL_STRING)
+        return run->call->regex ? cel_no_overload() : cel_no_trait(run, args, 0);
     const struct regex *regex = pattern_of(run, args, "", &failure);
     if (!regex)
         return failure;
@@ -51,6 +53,13 @@ CEL_FUNCTION(find)
 CEL_FUNCTION(find_all)
 {
     struct cel_value failure, list = cel_list_grower(run);
+    bool fits =
+        args[0].kind == CEL_STRING && args[1].kind == CEL_STRING && (len < 3 || args[2].kind == CEL_INT);
+    if (!fits && !run->call->regex)
+        return cel_fail(run, "no such overload: findAll(%s, %s, %s)", cel_kind_name(args[0].kind),
+                        cel_kind_name(args[1].kind), cel_kind_name(args[len - 1].kind));
+    if (!fits)
+        return cel_no_overload();
     const struct regex *regex = pattern_of(run, args, "Illegal regex: ", &failure);
     if (!regex)
         return failure;
@@ -76,10 +85,13 @@ CEL_FUNCTION(find_all)
 }
 
 const struct cel_overload cel_lib_regex[] = {
-    { "matches", "string, string -> bool", matches, CEL_PATTERN },
-    { "matches", "string, string -> bool", matches, CEL_MEMBER | CEL_PATTERN, COST_MATCHES },
+    { "matches", "string, string -> bool", matches, CEL_PATTERN | CEL_UNGUARDED, .lacks = CEL_EXACT_COSTS },
+    { "matches", "string, string -> bool", matches, CEL_PATTERN | CEL_UNGUARDED, COST_MATCHES,
+      .needs = CEL_EXACT_COSTS },
+    { "matches", "string, string -> bool", matches, CEL_MEMBER | CEL_PATTERN | CEL_UNGUARDED, COST_MATCHES },
     { "find", "string, string -> string", find, CEL_MEMBER | CEL_PATTERN, COST_FIND },
-    { "findAll", "string, string -> list(string); string, string, int -> list(string)", find_all,
-      CEL_MEMBER | CEL_PATTERN, COST_FIND },
+    { "findAll", "string, string -> list(string)", find_all, CEL_MEMBER | CEL_PATTERN, COST_FIND },
+    { "findAll", "string, string, int -> list(string)", find_all, CEL_MEMBER | CEL_PATTERN | CEL_UNGUARDED,
+      COST_FIND },
     { 0 },
 };

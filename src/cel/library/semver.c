@@ -11,6 +11,7 @@ struct prerelease {
 };
 
 struct cel_semver {
+    struct str text; /* as it is written */
     uint64_t major, minor, patch;
     struct prerelease *pre;
     size_t pre_len;
@@ -155,10 +156,16 @@ static int parse(struct str text, struct arena *arena, struct cel_semver *ret, s
 int cel_semver(struct str text, struct arena *arena, struct cel_value *ret, struct error *err)
 {
     struct cel_semver *version = arena_new(arena, struct cel_semver);
-    int r = parse(arena_str(arena, text), arena, version, err);
+    version->text = arena_str(arena, text);
+    int r = parse(version->text, arena, version, err);
     if (r == 0)
         *ret = (struct cel_value){ .kind = CEL_SEMVER, .semver = version };
     return r;
+}
+
+struct str cel_semver_text(const struct cel_semver *version)
+{
+    return version->text;
 }
 
 /* "v01.2" is 1.2.0. Without a patch there may be no pre-release. */

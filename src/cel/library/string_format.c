@@ -2,6 +2,7 @@
  * are written for readers of English, with commas and superscripts.
  *
  * One scanner reads format strings for both evaluation and the check of constant ones. */
+#include "base/decimal.h"
 #include "base/quote.h"
 #include "base/utf8.h"
 #include "cel/check.h"
@@ -11,16 +12,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PRECISION_DEFAULT = 6, PRECISION_MAX = 1000, DEPTH_MAX = 100 };
+enum { PRECISION_DEFAULT = 6, DEPTH_MAX = 100, DOUBLE_FRACTION_MAX = 1100 };
 
 struct clause {
     char verb; /* 0: nothing but text */
-    int precision;
+    int64_t precision;
     struct str before; /* text up to it, with %% still in it */
 };
 
+#define BAD_CLAUSE "could not parse formatting clause: "
+#define BAD_PRECISION BAD_CLAUSE "error while parsing precision: "
+
+/* The precision at *at, which moves behind it; or what is wrong. */
+static const char *take_precision(struct str format, size_t *at, struct arena *arena, int64_t *ret)
+{
+    size_t from = ++*at;
+    while (*at < format.len && format.ptr[*at] >= '0' && format.ptr[*at] <= '9')
+        ++*at;
+    if (*at == format.len)
+        return BAD_PRECISION "could not find end of precision specifier";
+    struct str digits = str_slice(format, from, *at);
+    if (str_to_int64(digits, ret))
+        return NULL;
+    return arena_printf(arena,
+                        BAD_PRECISION "error while converting precision to integer: strconv.Atoi: parsing "
+                                      "\"" STR_FMT "\": %s",
+                        STR_ARG(digits), digits.len ? "value out of range" : "invalid syntax")
+        .ptr;
+}
+
 /* The next clause at *at, which moves behind it; or what is wrong. */
-static const char *next_clause(struct str format, size_t *at, struct clause *ret)
+static const char *next_clause(struct str format, size_t *at, struct arena *arena, struct clause *ret)
 {
     size_t from = *at, i = from;
     *ret = (struct clause){ .precision = PRECISION_DEFAULT };
@@ -32,26 +54,17 @@ static const char *next_clause(struct str format, size_t *at, struct clause *ret
         return NULL;
     if (++i == format.len)
         return "unexpected end of string";
-    if (format.ptr[i] == '.') {
-        size_t digits = ++i;
-        int64_t precision = 0;
-        while (i < format.len && format.ptr[i] >= '0' && format.ptr[i] <= '9') {
-            precision = MIN(precision * 10 + format.ptr[i] - '0', (int64_t)PRECISION_MAX + 1);
-            i++;
-        }
-        if (i == format.len)
-            return "could not parse formatting clause: error while parsing precision: could not find end of "
-                   "precision specifier";
-        if (i == digits || precision > PRECISION_MAX)
-            return "could not parse formatting clause: error while parsing precision: error while converting "
-                   "precision to integer";
-        ret->precision = (int)precision;
-    }
+    const char *problem = format.ptr[i] == '.' ? take_precision(format, &i, arena, &ret->precision) : NULL;
+    if (problem)
+        return problem;
     ret->verb = format.ptr[i];
     *at = i + 1;
-    return strchr("sdfebxXo", ret->verb) && ret->verb
-               ? NULL
-               : "could not parse formatting clause: unrecognized formatting clause";
+    if (ret->verb && strchr("sdfebxXo", ret->verb))
+        return NULL;
+    char rune[RUNE_BYTES_MAX]; /* the byte is taken for a character */
+    struct str shown = { rune, (uint32_t)utf8_rune_put((unsigned char)ret->verb, rune) };
+    return arena_printf(arena, BAD_CLAUSE "unrecognized formatting clause \"" STR_FMT "\"", STR_ARG(shown))
+        .ptr;
 }
 
 static void put_before(struct strbuf *out, struct str text)
@@ -63,7 +76,7 @@ static void put_before(struct strbuf *out, struct str text)
 }
 
 /* The message about a value that a clause does not take. */
-static const char *misfit(char verb)
+static const char *misfit(char verb, const char *kind, struct arena *arena)
 {
     static const char *const messages[] = {
         ['s'] = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
@@ -75,7 +88,7 @@ static const char *misfit(char verb)
         ['o'] = "octal clause can only be used on integers",
         ['x'] = "only integers, byte buffers, and strings can be formatted as hex",
     };
-    return messages[verb | 0x20];
+    return arena_printf(arena, "%s, was given %s", messages[verb | 0x20], kind).ptr;
 }
 
 /* Does a clause take values of the kind? */
@@ -97,6 +110,8 @@ static bool kind_fits(char verb, enum cel_kind kind)
         return integer;
     }
 }
+
+#define NOT_UTF8 "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string"
 
 static const char *put_nested(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
                               int depth);
@@ -141,7 +156,9 @@ static const char *put_map(struct cel_run *run, struct strbuf *out, const struct
         _cleanup_(strbuf_release) struct strbuf entry = { 0 };
         struct cel_value key = map->entries[i].key, value = map->entries[i].value;
         if (key.kind != CEL_STRING && key.kind != CEL_BOOL && key.kind != CEL_INT && key.kind != CEL_UINT)
-            problem = "no formatting function for map key";
+            problem = arena_printf(run->scratch, "no formatting function for map key of type %s",
+                                   cel_kind_name(key.kind))
+                          .ptr;
         problem = problem ? problem : put_nested(run, &entry, &key, depth + 1);
         strbuf_putc(&entry, ':');
         problem = problem ? problem : put_nested(run, &entry, &value, depth + 1);
@@ -172,7 +189,7 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
         return NULL;
     case CEL_BYTES:
         if (!utf8_valid(value->text))
-            return "could not convert argument to string";
+            return NOT_UTF8;
         strbuf_putc(out, 'b');
         quote_go(out, value->text);
         return NULL;
@@ -191,7 +208,10 @@ static const char *put_nested(struct cel_run *run, struct strbuf *out, const str
         return NULL;
     }
     default:
-        return kind_fits('s', value->kind) ? put_string(run, out, value, depth) : "no formatting function";
+        return kind_fits('s', value->kind)
+                   ? put_string(run, out, value, depth)
+                   : arena_printf(run->scratch, "no formatting function for %s", cel_kind_name(value->kind))
+                         .ptr;
     }
 }
 
@@ -208,7 +228,7 @@ static const char *put_string(struct cel_run *run, struct strbuf *out, const str
     }
     struct cel_value text = value->kind == CEL_NULL ? cel_string(STR("null")) : cel_convert_text(run, value);
     if (cel_is_error(&text))
-        return "could not convert argument to string";
+        return NOT_UTF8;
     strbuf_str(out, text.text);
     return NULL;
 }
@@ -244,22 +264,48 @@ static void put_exponent(struct strbuf *out, int exponent)
     strbuf_puts(out, digits[exponent % 10]);
 }
 
-static const char *put_double(struct strbuf *out, const struct cel_value *value, struct clause clause)
+/* With the fraction that Go's printer for languages writes: it keeps the most digits in 16 bits (none, if that is
+ * negative: as many as tell the number), and the fewest in 8. */
+static void put_fixed(struct strbuf *out, double number, int64_t precision)
+{
+    _cleanup_(strbuf_release) struct strbuf plain = { 0 };
+    char shortest[DECIMAL_LEN_MAX];
+    int16_t most = (int16_t)precision;
+    size_t fewest = (uint8_t)precision;
+    if (most < 0)
+        strbuf_str(&plain, decimal_format(number, DECIMAL_PLAIN, shortest));
+    else
+        strbuf_printf(&plain, "%.*f", MIN(most, (int16_t)DOUBLE_FRACTION_MAX), number);
+    const char *point = strchr(plain.text, '.');
+    size_t whole = point ? (size_t)(point - plain.text) : plain.len,
+           digits = plain.len - whole - (point ? 1 : 0);
+    for (; digits > fewest && plain.text[plain.len - 1] == '0'; digits--)
+        plain.text[--plain.len] = '\0';
+    if (digits == 0)
+        plain.text[plain.len = whole] = '\0';
+    if (digits == 0 && fewest > 0)
+        strbuf_putc(&plain, '.');
+    for (; digits < fewest; digits++)
+        strbuf_putc(&plain, '0');
+    put_grouped(out, plain.text);
+}
+
+static const char *put_double(struct cel_run *run, struct strbuf *out, const struct cel_value *value,
+                              struct clause clause)
 {
     double number = value->number;
     bool special =
         value->kind == CEL_STRING &&
         (str_is(value->text, "NaN") || str_is(value->text, "Infinity") || str_is(value->text, "-Infinity"));
     if (value->kind != CEL_DOUBLE && !special)
-        return misfit(clause.verb);
+        return misfit(clause.verb, cel_kind_name(value->kind), run->scratch);
     if (special)
         cel_parse_double(value->text, &number);
     _cleanup_(strbuf_release) struct strbuf text = { 0 }, plain = { 0 };
     if (!isfinite(number)) {
         strbuf_puts(&text, isnan(number) ? "NaN" : number > 0 ? "∞" : "-∞");
     } else if (clause.verb == 'f') {
-        strbuf_printf(&plain, "%.*f", clause.precision, number);
-        put_grouped(&text, plain.text);
+        put_fixed(&text, number, clause.precision);
     } else {
         strbuf_printf(&plain, "%.6e", number);
         char *exponent = strchr(plain.text, 'e');
@@ -267,7 +313,7 @@ static const char *put_double(struct strbuf *out, const struct cel_value *value,
         put_exponent(&text, (int)strtol(exponent + 1, NULL, 10));
     }
     /* What is meant as a precision of %e is taken as a width. */
-    size_t width = clause.verb == 'e' ? (size_t)clause.precision : 0;
+    size_t width = clause.verb == 'e' ? (uint16_t)clause.precision : 0;
     for (size_t len = utf8_runes(strbuf_slice(&text)); len < width; len++)
         strbuf_putc(out, ' ');
     strbuf_str(out, strbuf_slice(&text));
@@ -278,11 +324,11 @@ static const char *put(struct cel_run *run, struct strbuf *out, const struct cel
                        struct clause clause)
 {
     if (!kind_fits(clause.verb, value->kind))
-        return misfit(clause.verb);
+        return misfit(clause.verb, cel_kind_name(value->kind), run->scratch);
     if (clause.verb == 's')
         return put_string(run, out, value, 0);
     if (clause.verb == 'f' || clause.verb == 'e')
-        return put_double(out, value, clause);
+        return put_double(run, out, value, clause);
     if (value->kind == CEL_STRING || value->kind == CEL_BYTES)
         put_hex(out, value, clause.verb);
     else
@@ -298,21 +344,20 @@ struct cel_value cel_string_format(struct cel_run *run, const struct cel_value *
     size_t at = 0, index = 0;
     while (at < format.len) {
         struct clause clause;
-        const char *problem = next_clause(format, &at, &clause);
+        const char *problem = next_clause(format, &at, run->scratch, &clause);
         put_before(&out, clause.before);
         if (!problem && !clause.verb)
             break;
         if (index >= list->len)
             return cel_fail(run, "index %zu out of range", index);
         if (problem)
-            return cel_fail_static(problem);
+            return cel_fail(run, "%s", problem);
         struct cel_value value = cel_list_item(run, list, index++);
         problem = put(run, &out, &value, clause);
         if (run->stopped || out.len > UINT32_MAX)
             return cel_stop(run);
         if (problem)
-            return cel_fail(run, "error during formatting: %s, was given %s", problem,
-                            cel_kind_name(value.kind));
+            return cel_fail(run, "error during formatting: %s", problem);
     }
     return cel_text(run, &out);
 }
@@ -342,7 +387,7 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
     size_t at = 0, index = 0, len = call->args[1]->items.len;
     while (at < format.len) {
         struct clause clause;
-        const char *problem = next_clause(format, &at, &clause);
+        const char *problem = next_clause(format, &at, checker->types.arena, &clause);
         if (!problem && !clause.verb)
             break;
         const struct cel_node *item = index < len ? call->args[1]->items.values[index] : NULL;
@@ -356,8 +401,8 @@ void cel_validate_format(struct cel_checker *checker, const struct cel_node *nod
         const struct cel_node *bad = misfit_of(checker, clause.verb, item);
         if (bad) {
             const char *name = cel_kind_name(cel_type_resolve(&checker->types, bad->type, true)->kind);
-            cel_issue(checker->issues, bad->at, "error during formatting: %s, was given %s",
-                      misfit(clause.verb), name);
+            cel_issue(checker->issues, bad->at, "error during formatting: %s",
+                      misfit(clause.verb, name, checker->types.arena));
             return;
         }
     }

@@ -36,13 +36,21 @@ CEL_FUNCTION(char_at)
     return slice(args[0].text, (size_t)index, (size_t)index + 1);
 }
 
+/* Where the empty text is, looked for from the `offset`-th character on. */
+static struct cel_value index_of_nothing(struct cel_run *run, struct str text, int64_t offset)
+{
+    if (!(run->rules & CEL_BOUNDED_INDEX))
+        return cel_int(offset);
+    return offset < 0 ? out_of_range(run, offset) : cel_int(MIN(offset, (int64_t)utf8_runes(text)));
+}
+
 /* From the `offset`-th character on. */
 CEL_FUNCTION(index_of)
 {
     int64_t offset = len > 2 ? args[2].integer : 0;
     struct str text = args[0].text, part = args[1].text;
     if (part.len == 0)
-        return cel_int(offset);
+        return index_of_nothing(run, text, offset);
     if (offset < 0)
         return out_of_range(run, offset);
     size_t from = utf8_offset(text, (size_t)offset);
@@ -56,7 +64,7 @@ CEL_FUNCTION(last_index_of)
     struct str text = args[0].text, part = args[1].text;
     int64_t runes = (int64_t)utf8_runes(text), offset = len > 2 ? args[2].integer : runes - 1;
     if (part.len == 0)
-        return cel_int(len > 2 ? offset : runes);
+        return len > 2 ? index_of_nothing(run, text, offset) : cel_int(runes);
     if (len == 2 && text.len < part.len)
         return cel_int(-1);
     if (offset < 0)
@@ -201,8 +209,14 @@ CEL_FUNCTION(quote)
 
 const struct cel_overload cel_lib_text[] = {
     { "contains", "string, string -> bool", contains, CEL_MEMBER | CEL_UNGUARDED, COST_CONTAINS },
-    { "startsWith", "string, string -> bool", starts_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT },
-    { "endsWith", "string, string -> bool", ends_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT },
+    { "startsWith", "string, string -> bool", starts_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT,
+      .lacks = CEL_EXACT_COSTS },
+    { "endsWith", "string, string -> bool", ends_with, CEL_MEMBER | CEL_UNGUARDED, COST_TEXT,
+      .lacks = CEL_EXACT_COSTS },
+    { "startsWith", "string, string -> bool", starts_with, CEL_MEMBER | CEL_UNGUARDED, COST_ARGUMENT,
+      .needs = CEL_EXACT_COSTS },
+    { "endsWith", "string, string -> bool", ends_with, CEL_MEMBER | CEL_UNGUARDED, COST_ARGUMENT,
+      .needs = CEL_EXACT_COSTS },
     { 0 },
 };
 

@@ -4,7 +4,9 @@
  * time zones by name there is only UTC: the others need a database that this library does not read. */
 #include "base/decimal.h"
 #include "base/duration.h"
+#include "base/quote.h"
 #include "base/timestamp.h"
+#include "base/utf8.h"
 #include "cel/value.h"
 
 #include <stdio.h>
@@ -22,6 +24,11 @@ static struct cel_value timestamp(int64_t seconds, uint32_t nanos, int32_t offse
     if (seconds < SECONDS_MIN || seconds > SECONDS_MAX)
         return cel_fail_static("timestamp overflow");
     return (struct cel_value){ .kind = CEL_TIMESTAMP, .timestamp = { seconds, nanos, offset } };
+}
+
+struct cel_value cel_timestamp_of(int64_t seconds)
+{
+    return timestamp(seconds, 0, 0);
 }
 
 struct cel_value cel_timestamp_add(struct cel_timestamp time, int64_t duration_ns)
@@ -93,39 +100,60 @@ CEL_RETURNS(to_timestamp, args->kind == CEL_TIMESTAMP ? *args
                           : args->kind == CEL_INT     ? timestamp(args->integer, 0, 0)
                                                       : cel_timestamp_parse(args->text))
 
-/* The offset of a zone: "+02:30", or a name. */
-static bool zone_offset(struct str zone, int64_t *ret)
+/* A whole number as Go's Atoi reads it, or an error. */
+static struct cel_value parse_number(struct cel_run *run, struct str text)
 {
-    ptrdiff_t colon = str_find(zone, ':');
-    int64_t hours, minutes;
-    *ret = 0;
-    if (colon < 0)
-        return zone.len == 0 || str_is(zone, "UTC") || str_is(zone, "Local");
-    if (!str_to_int64(str_slice(zone, 0, (size_t)colon), &hours) ||
-        !str_to_int64(str_slice(zone, (size_t)colon + 1, zone.len), &minutes) || hours < -10000 ||
-        hours > 10000 || minutes < -100000 || minutes > 100000)
-        return false;
-    *ret = (hours * 60 + (zone.ptr[0] == '-' ? -minutes : minutes)) * 60;
-    return true;
+    int64_t value;
+    if (str_to_int64(text, &value))
+        return cel_int(value);
+    size_t sign = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
+    bool digits = text.len > sign;
+    for (size_t i = sign; i < text.len; i++)
+        digits &= text.ptr[i] >= '0' && text.ptr[i] <= '9';
+    _cleanup_(strbuf_release) struct strbuf quoted = { 0 };
+    quote_go(&quoted, text);
+    return cel_fail(run, "strconv.Atoi: parsing %s: %s", quoted.text,
+                    digits ? "value out of range" : "invalid syntax");
 }
 
-static bool local_time(const struct cel_value *args, size_t len, struct calendar *ret)
+/* The offset of a zone in seconds: "+02:30", or a name. */
+static struct cel_value zone_offset(struct cel_run *run, struct str zone)
 {
-    int64_t offset = 0;
-    if (len > 1 && !zone_offset(args[1].text, &offset))
-        return false;
-    *ret = calendar_of(args->timestamp.seconds + offset);
-    return true;
+    ptrdiff_t colon = str_find(zone, ':');
+    if (colon < 0) {
+        bool known = zone.len == 0 || str_is(zone, "UTC") || str_is(zone, "Local");
+        if (!known && (utf8_find(zone, STR(".."), 0) >= 0 || zone.ptr[0] == '/' || zone.ptr[0] == '\\'))
+            return cel_fail_static("time: invalid location name");
+        return known ? cel_int(0) : cel_fail(run, "unknown time zone " STR_FMT, STR_ARG(zone));
+    }
+    struct cel_value hours = parse_number(run, str_slice(zone, 0, (size_t)colon));
+    if (cel_is_error(&hours))
+        return hours;
+    struct cel_value minutes = parse_number(run, str_slice(zone, (size_t)colon + 1, zone.len));
+    if (cel_is_error(&minutes))
+        return minutes;
+    /* In 64 bits of nanoseconds, whatever that makes of large numbers. */
+    uint64_t total = hours.uinteger * 60 + (zone.ptr[0] == '-' ? 0 - minutes.uinteger : minutes.uinteger);
+    int64_t ns = (int64_t)(total * 60 * (uint64_t)NANO);
+    return cel_int((int64_t)((double)(ns / NANO) + (double)(ns % NANO) / 1e9));
+}
+
+static struct cel_value local_time(struct cel_run *run, const struct cel_value *args, size_t len,
+                                   struct calendar *ret)
+{
+    struct cel_value offset = len > 1 ? zone_offset(run, args[1].text) : cel_int(0);
+    if (!cel_is_error(&offset))
+        *ret = calendar_of(args->timestamp.seconds + offset.integer);
+    return offset;
 }
 
 /* A part of a timestamp's local time. */
 #define GETTER(name, expression) \
     CEL_FUNCTION(name) \
     { \
-        struct calendar c; \
-        if (!local_time(args, len, &c)) \
-            return cel_fail(run, "unknown time zone " STR_FMT, STR_ARG(args[1].text)); \
-        return cel_int(expression); \
+        struct calendar c = { 0 }; \
+        struct cel_value offset = local_time(run, args, len, &c); \
+        return cel_is_error(&offset) ? offset : cel_int(expression); \
     }
 GETTER(get_year, c.year)
 GETTER(get_month, c.month - 1)
@@ -146,7 +174,10 @@ CEL_RETURNS(in_milliseconds, cel_int(args->duration_ns / (NANO / 1000)))
 #define PART "timestamp -> int; timestamp, string -> int"
 
 const struct cel_overload cel_lib_time[] = {
-    { "duration", "duration -> duration; int -> duration; string -> duration", to_duration, CEL_CONSTANT },
+    { "duration", "duration -> duration; int -> duration; string -> duration", to_duration, CEL_CONSTANT,
+      .lacks = CEL_NO_INT_DURATION },
+    { "duration", "duration -> duration; string -> duration", to_duration, CEL_CONSTANT,
+      .needs = CEL_NO_INT_DURATION },
     { "timestamp", "timestamp -> timestamp; int -> timestamp; string -> timestamp", to_timestamp,
       CEL_CONSTANT },
     { "getFullYear", PART, get_year, CEL_MEMBER },

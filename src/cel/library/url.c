@@ -1,5 +1,6 @@
 /* url.c: URLs, as Go's net/url reads an absolute one or an absolute path. */
 #include "base/percent.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 #include "cel/value.h"
 
@@ -27,17 +28,44 @@ static bool has_only(struct str text, const char *set)
     return true;
 }
 
-static const char *check_host_chars(struct str host)
+/* Why an escape sequence at the begin of a text is none. */
+static const char *bad_escape(struct str text, struct arena *arena)
+{
+    struct str quoted = quote_go_arena(arena, str_slice(text, 0, MIN(text.len, 3u)));
+    return arena_printf(arena, "invalid URL escape " STR_FMT, STR_ARG(quoted)).ptr;
+}
+
+/* Decodes; or says why not. */
+static const char *decode(struct str text, struct arena *arena, struct str *ret)
+{
+    return percent_decode(text, false, arena, ret) ? NULL : bad_escape(*ret, arena);
+}
+
+static bool is_host_char(char c)
+{
+    return ((unsigned char)c & 0x80) || is_alnum(c) || is_one_of(c, "-_.~!$&'()*+,;=:[]<>\"");
+}
+
+/* A host, or the zone behind an address: which bytes may be escaped differs. */
+static const char *check_host_chars(struct str host, bool is_zone, struct arena *arena)
 {
     for (size_t i = 0; i < host.len; i++) {
         char c = host.ptr[i];
+        struct str rest = str_slice(host, i, host.len);
         if (c == '%') {
-            if (i + 2 >= host.len || hex_digit(host.ptr[i + 1]) < 0 || hex_digit(host.ptr[i + 2]) < 0 ||
-                (hex_digit(host.ptr[i + 1]) < 8 && !(host.ptr[i + 1] == '2' && host.ptr[i + 2] == '5')))
-                return "invalid URL escape";
+            int high = i + 2 < host.len ? hex_digit(host.ptr[i + 1]) : -1;
+            int low = i + 2 < host.len ? hex_digit(host.ptr[i + 2]) : -1;
+            bool fits = high >= 0 && low >= 0;
+            char byte = (char)(fits ? high << 4 | low : 0);
+            if (fits && byte != '%')
+                fits = is_zone ? byte == ' ' || (is_host_char(byte) && !((unsigned char)byte & 0x80))
+                               : high >= 8;
+            if (!fits)
+                return bad_escape(rest, arena);
             i += 2;
-        } else if (!((unsigned char)c & 0x80) && !is_alnum(c) && !is_one_of(c, "-_.~!$&'()*+,;=:[]<>\"")) {
-            return "invalid character in host name";
+        } else if (!is_host_char(c)) {
+            struct str quoted = quote_go_arena(arena, str_slice(rest, 0, 1));
+            return arena_printf(arena, "invalid character " STR_FMT " in host name", STR_ARG(quoted)).ptr;
         }
     }
     return NULL;
@@ -53,58 +81,72 @@ static bool is_port(struct str text)
     return text.ptr[0] == ':';
 }
 
-static const char *check_bracketed(struct str host)
+static const char *bad_port(struct str port, struct arena *arena)
+{
+    struct str quoted = quote_go_arena(arena, port);
+    return arena_printf(arena, "invalid port " STR_FMT " after host", STR_ARG(quoted)).ptr;
+}
+
+static const char *check_bracketed(struct str host, struct arena *arena)
 {
     ptrdiff_t close = str_rfind(host, ']');
     if (close < 0)
         return "missing ']' in host";
-    if (!is_port(str_slice(host, (size_t)close + 1, host.len)))
-        return "invalid port after host";
-    struct str inner = str_slice(host, 1, (size_t)close);
+    struct str port = str_slice(host, (size_t)close + 1, host.len), inner = str_slice(host, 1, (size_t)close);
+    if (!is_port(port))
+        return bad_port(port, arena);
     ptrdiff_t zone = utf8_find(inner, STR("%25"), 0);
-    if (zone >= 0)
-        inner = str_slice(inner, 0, (size_t)zone);
-    return cel_ip_is_v6(inner) ? NULL : "invalid host";
+    size_t end = zone < 0 ? inner.len : (size_t)zone;
+    const char *problem = check_host_chars(str_slice(inner, 0, end), false, arena);
+    if (!problem)
+        problem = check_host_chars(str_slice(inner, end, inner.len), true, arena);
+    struct str plain;
+    if (!problem)
+        problem = decode(inner, arena, &plain);
+    if (problem)
+        return problem;
+    _cleanup_(strbuf_release) struct strbuf why = { 0 };
+    if (cel_ip_problem(&why, plain))
+        return arena_printf(arena, "invalid host: %s", why.text).ptr;
+    return str_find(plain, ':') < 0 ? "invalid IP-literal" : NULL;
 }
 
-static const char *check_host(struct str scheme, struct str host)
+static const char *check_host(struct str scheme, struct str host, struct arena *arena)
 {
     ptrdiff_t bracket = str_rfind(host, '[');
     if (bracket > 0)
         return "invalid IP-literal";
     if (bracket == 0)
-        return check_bracketed(host);
+        return check_bracketed(host, arena);
     ptrdiff_t first = str_find(host, ':'), last = str_rfind(host, ':');
     bool strict = str_is(scheme, "http") || str_is(scheme, "https");
-    if (first >= 0 && !is_port(str_slice(host, (size_t)(strict ? first : last), host.len)))
-        return "invalid port after host";
-    return check_host_chars(host);
+    struct str port = first < 0 ? STR("") : str_slice(host, (size_t)(strict ? first : last), host.len);
+    return is_port(port) ? check_host_chars(host, false, arena) : bad_port(port, arena);
 }
 
 static const char *parse_authority(struct str authority, struct cel_url *url, struct arena *arena)
 {
     ptrdiff_t at = str_rfind(authority, '@');
     struct str host = at < 0 ? authority : str_slice(authority, (size_t)at + 1, authority.len), ignored;
-    const char *problem = check_host(url->scheme, host);
-    if (problem)
+    const char *problem = check_host(url->scheme, host, arena);
+    if (!problem)
+        problem = decode(host, arena, &url->host);
+    if (problem || at < 0)
         return problem;
-    if (!percent_decode(host, false, arena, &url->host))
-        return "invalid URL escape";
-    if (at < 0)
-        return NULL;
     url->has_user = true;
     url->user = str_slice(authority, 0, (size_t)at);
     if (!has_only(url->user, "-._:~!$&'()*+,;=%@"))
         return "net/url: invalid userinfo";
-    return percent_decode(url->user, false, arena, &ignored) ? NULL : "invalid URL escape";
+    return decode(url->user, arena, &ignored);
 }
 
 /* As it is if all of its characters may stand in a path; otherwise decoded and encoded again. */
 static const char *set_path(struct str path, struct cel_url *url, struct arena *arena)
 {
     struct str plain;
-    if (!percent_decode(path, false, arena, &plain))
-        return "invalid URL escape";
+    const char *problem = decode(path, arena, &plain);
+    if (problem)
+        return problem;
     url->path = path;
     if (has_only(path, "-_.~!$&'()*+,;=:@[]%/"))
         return NULL;
@@ -185,10 +227,17 @@ static const char *parse(struct str text, bool request, struct arena *arena, str
     return set_path(rest, url, arena);
 }
 
+static const char *parse_problem(struct str text, const char *problem, struct arena *arena)
+{
+    struct str quoted = quote_go_arena(arena, text);
+    return arena_printf(arena, "parse " STR_FMT ": %s", STR_ARG(quoted), problem).ptr;
+}
+
 const char *cel_url_check(struct str text, struct arena *arena)
 {
     struct cel_url ignored;
-    return parse(text, true, arena, &ignored);
+    const char *problem = parse(text, true, arena, &ignored);
+    return problem ? parse_problem(text, problem, arena) : NULL;
 }
 
 bool cel_url_equal(const struct cel_url *a, const struct cel_url *b)
@@ -204,16 +253,18 @@ CEL_FUNCTION(to_url)
     struct cel_url *url = cel_take(run, sizeof(*url)), ignored;
     if (!url || !cel_take(run, 8 * (size_t)args->text.len))
         return cel_stop(run);
-    const char *problem = parse(args->text, true, run->scratch, &ignored);
-    ptrdiff_t mark = str_find(args->text, '#');
-    struct str before = mark < 0 ? args->text : str_slice(args->text, 0, (size_t)mark);
+    struct str text = args->text;
+    const char *problem = parse(text, true, run->scratch, &ignored);
+    ptrdiff_t mark = str_find(text, '#');
+    struct str before = mark < 0 ? text : str_slice(text, 0, (size_t)mark);
+    if (!problem && (problem = parse(before, false, run->scratch, url)))
+        text = before;
+    struct str fragment = mark < 0 ? STR("") : str_slice(text, (size_t)mark + 1, text.len);
     if (!problem)
-        problem = parse(before, false, run->scratch, url);
-    struct str fragment = mark < 0 ? STR("") : str_slice(args->text, (size_t)mark + 1, args->text.len);
-    if (!problem && !percent_decode(fragment, false, run->scratch, &url->fragment))
-        problem = "invalid URL escape";
+        problem = decode(fragment, run->scratch, &url->fragment);
     if (problem)
-        return cel_fail(run, "URL parse error during conversion from string: %s", problem);
+        return cel_fail(run, "URL parse error during conversion from string: %s",
+                        parse_problem(text, problem, run->scratch));
     return (struct cel_value){ .kind = CEL_URL, .url = url };
 }
 

@@ -2,6 +2,7 @@
  *
  * A step picks one device for one request and goes on with the next; when that leads nowhere, the device is put back
  * and the next one is tried. Devices of one request are picked in ascending order, so that no set is tried twice. */
+#include "api/labels.h"
 #include "plugins/dynamic_resources/search.h"
 
 enum found {
@@ -23,6 +24,13 @@ struct step {
 struct traces {
     bool counters, marked, shared, added;
     uint32_t constraints;
+};
+
+enum picked_as {
+    PICKED,
+    PICK_REFUSED,
+    PICK_UNSUITABLE, /* a constraint is against it */
+    PICK_FAILED,     /* and so has the search */
 };
 
 static enum found take_step(struct search *search, struct step step);
@@ -66,17 +74,27 @@ static bool tolerates(const struct toleration *toleration, const struct device_t
     return str_is(toleration->operator, "Exists");
 }
 
-static bool is_repelled(const struct device *device, const struct device_subrequest *request)
+static bool repels(const struct device_taint *taint, const struct device_subrequest *request)
 {
-    list_for(&device->taints, taint) {
-        if (!str_is(taint->effect, "NoSchedule") && !str_is(taint->effect, "NoExecute"))
-            continue;
-        bool tolerated = false;
-        list_for(&request->tolerations, toleration)
-            tolerated |= tolerates(toleration, taint);
-        if (!tolerated)
+    if (!str_is(taint->effect, "NoSchedule") && !str_is(taint->effect, "NoExecute"))
+        return false;
+    list_for(&request->tolerations, toleration)
+        if (tolerates(toleration, taint))
+            return false;
+    return true;
+}
+
+/* By a taint of its own, or of a rule. */
+static bool is_repelled(const struct candidate *candidate, const struct device_subrequest *request)
+{
+    const struct slice_pool *source = candidate->pool->source;
+    list_for(&candidate->device->taints, taint)
+        if (repels(taint, request))
             return true;
-    }
+    for (uint32_t i = 0; i < source->rules_len; i++)
+        if (device_rule_taints(source->rules[i], candidate->device) &&
+            repels(&source->rules[i]->taint, request))
+            return true;
     return false;
 }
 
@@ -92,7 +110,8 @@ static struct requester requester_of(const struct search *search, const struct s
     const struct alternative *alternative = &request->alternatives[step->alternative];
     return (struct requester){ .request = step->request,
                                .name = request->api->name,
-                               .subrequest = alternative->has_parent ? alternative->name : STR("") };
+                               .subrequest = alternative->has_parent ? alternative->name : STR(""),
+                               .api = alternative->api };
 }
 
 static void put_back(struct search *search, const struct step *step, struct candidate *candidate,
@@ -102,7 +121,7 @@ static void put_back(struct search *search, const struct step *step, struct cand
     struct requester requester = requester_of(search, step);
     claim->picked_len -= traces->added;
     if (traces->shared)
-        capacity_return(alternative_of(search, step)->api->capacity, candidate);
+        capacity_return(search, alternative_of(search, step)->api->capacity, candidate);
     if (traces->marked)
         unmark(candidate, step->claim);
     for (uint32_t i = traces->constraints; i-- > 0;)
@@ -115,18 +134,23 @@ static void put_back(struct search *search, const struct step *step, struct cand
 static bool has_its_counters(const struct search *search, struct candidate *candidate)
 {
     const struct device_use *use = candidate_use(candidate, search->input->cluster);
-    return is_shareable(candidate) && ((use && use->measured) || candidate->shares);
+    if (!is_shareable(search, candidate))
+        return false;
+    bool any_share = search->input->rules->release->shares_without_capacity_have_counters;
+    return candidate->shares || (use && (any_share ? use->shares : use->measured));
 }
 
-static bool meets_constraints(struct search *search, const struct step *step,
-                              const struct candidate *candidate, struct traces *traces)
+static enum picked_as meets_constraints(struct search *search, const struct step *step,
+                                        struct candidate *candidate, struct traces *traces)
 {
     struct wanted_claim *claim = &search->claims[step->claim];
     struct requester requester = requester_of(search, step);
-    for (; traces->constraints < claim->api->spec.constraints.len; traces->constraints++)
-        if (!constraint_add(&claim->constraints[traces->constraints], &requester, candidate))
-            return false;
-    return true;
+    for (; traces->constraints < claim->api->spec.constraints.len; traces->constraints++) {
+        int r = constraint_add(search, &claim->constraints[traces->constraints], &requester, candidate);
+        if (r <= 0)
+            return r < 0 ? PICK_FAILED : PICK_UNSUITABLE;
+    }
+    return PICKED;
 }
 
 static void note_picked(struct search *search, const struct step *step, struct candidate *candidate,
@@ -134,10 +158,10 @@ static void note_picked(struct search *search, const struct step *step, struct c
 {
     struct wanted_claim *claim = &search->claims[step->claim];
     const struct alternative *alternative = alternative_of(search, step);
-    traces->shared = is_shareable(candidate);
+    traces->shared = is_shareable(search, candidate);
     traces->marked = !traces->shared;
     if (traces->shared)
-        capacity_take(alternative->api->capacity, candidate, search->input->scratch);
+        capacity_take(search, alternative->api->capacity, candidate);
     else
         mark(search, candidate, step->claim);
     claim->picked[claim->picked_len++] = (struct picked){ .candidate = candidate,
@@ -154,30 +178,46 @@ static bool is_taken(const struct search *search, const struct step *step, struc
     return request->admin_access.value ? is_picked_by(candidate, step->claim) : is_in_use(search, candidate);
 }
 
+static bool needs_what_is_off(const struct search *search, const struct candidate *candidate)
+{
+    const struct allocation_rules *rules = search->input->rules;
+    if (candidate->device->consumes_counters.len && !rules->partitions)
+        return true;
+    return rules->newest && candidate->slice->skip_node_operations.len &&
+           !(rules->optional_operations &&
+             str_list_has(&search->input->node->status.declared_features, STR(OPTIONAL_OPERATIONS)));
+}
+
 /* Picks a device that matches, if it can be had. *ret_traces is for put_back(). */
-static bool pick(struct search *search, const struct step *step, struct candidate *candidate,
-                 struct traces *ret_traces, bool *ret_unsuitable)
+static enum picked_as pick(struct search *search, const struct step *step, struct candidate *candidate,
+                           struct traces *ret_traces)
 {
     const struct device_subrequest *request = alternative_of(search, step)->api;
+    const struct allocation_rules *rules = search->input->rules;
     const struct cluster *cluster = search->input->cluster;
     struct traces traces = { 0 };
-    *ret_unsuitable = false;
-    if (is_taken(search, step, candidate))
-        return false;
+    if (is_taken(search, step, candidate) || needs_what_is_off(search, candidate))
+        return PICK_REFUSED;
     if (candidate->device->consumes_counters.len && !has_its_counters(search, candidate)) {
+        if (rules->compatibility_groups && !candidate_is_compatible(&search->pools, candidate, cluster))
+            return PICK_REFUSED;
         if (!candidate_take_counters(candidate, cluster, search->input->scratch))
-            return false;
+            return PICK_REFUSED;
         traces.counters = true;
     }
-    bool repelled = is_repelled(candidate->device, request);
-    *ret_unsuitable = !repelled && !meets_constraints(search, step, candidate, &traces);
-    if (repelled || *ret_unsuitable || !capacity_suffices(request->capacity, candidate, cluster)) {
+    bool repelled = rules->taints && is_repelled(candidate, request);
+    enum picked_as picked = repelled ? PICK_REFUSED : meets_constraints(search, step, candidate, &traces);
+    struct str why; /* not needed: what cannot be computed was seen when the device was found */
+    if (picked == PICKED &&
+        capacity_suffices(search, request->capacity, candidate, CAPACITY_IN_REST, &why) <= 0)
+        picked = PICK_REFUSED;
+    if (picked != PICKED) {
         put_back(search, step, candidate, &traces);
-        return false;
+        return picked;
     }
     note_picked(search, step, candidate, &traces);
     *ret_traces = traces;
-    return true;
+    return PICKED;
 }
 
 /* ---- steps ---- */
@@ -188,24 +228,43 @@ static enum found take_given(struct search *search, struct step step)
     const struct alternative *alternative = alternative_of(search, &step);
     struct candidate *candidate = alternative->all[step.device];
     struct traces traces;
-    bool unsuitable;
-    if (!pick(search, &step, candidate, &traces, &unsuitable)) {
-        if (!unsuitable)
-            return FOUND_NOTHING;
+    enum picked_as picked = pick(search, &step, candidate, &traces);
+    if (picked == PICK_REFUSED)
+        return FOUND_NOTHING;
+    if (picked == PICK_UNSUITABLE)
         search_fails(search,
                      "claim " META_FMT ", request " STR_FMT ": cannot add device " STR_FMT "/" STR_FMT
                      "/" STR_FMT " because a claim constraint would not be satisfied",
                      META_ARG(&claim->api->meta), STR_ARG(alternative->name),
                      STR_ARG(candidate->pool->driver), STR_ARG(candidate->pool->name),
                      STR_ARG(candidate->device->name));
+    if (picked != PICKED)
         return FOUND_FAILURE;
-    }
     struct step next = step;
     next.device++;
     enum found found = take_step(search, next);
     if (found != FOUND_ALL)
         put_back(search, &step, candidate, &traces);
     return found;
+}
+
+/* Does the device match, and does it have enough? 1, 0, or -1: failed. */
+static int is_suitable(struct search *search, const struct wanted_claim *claim,
+                       struct alternative *alternative, struct candidate *candidate)
+{
+    struct str why;
+    int r = search_matches(search, claim, alternative, candidate);
+    if (r <= 0)
+        return r;
+    r = capacity_suffices(search, alternative->api->capacity, candidate, CAPACITY_IN_REST, &why);
+    if (r < 0)
+        search_fails(search,
+                     "claim " META_FMT ", request " STR_FMT ": checking capacity for device " STR_FMT
+                     "/" STR_FMT "/" STR_FMT ": " STR_FMT,
+                     META_ARG(&claim->api->meta), STR_ARG(alternative->name),
+                     STR_ARG(candidate->pool->driver), STR_ARG(candidate->pool->name),
+                     STR_ARG(candidate->device->name), STR_ARG(why));
+    return r;
 }
 
 static enum found take_any(struct search *search, struct step step)
@@ -215,17 +274,18 @@ static enum found take_any(struct search *search, struct step step)
     for (uint32_t i = step.first; i < search->pools.candidates_len; i++) {
         struct candidate *candidate = &search->pools.candidates[i];
         struct traces traces;
-        bool unsuitable;
         if (!search_spend(search, LOOK_NS))
             return FOUND_FAILURE;
         if (is_taken(search, &step, candidate))
             continue;
-        int matches = search_matches(search, claim, alternative, candidate);
-        if (matches < 0)
-            return FOUND_FAILURE;
         /* Before constraints see the device: they do not forget it without a trace. */
-        if (!matches || !capacity_suffices(alternative->api->capacity, candidate, search->input->cluster) ||
-            !pick(search, &step, candidate, &traces, &unsuitable))
+        int suitable = is_suitable(search, claim, alternative, candidate);
+        if (suitable < 0)
+            return FOUND_FAILURE;
+        enum picked_as picked = suitable ? pick(search, &step, candidate, &traces) : PICK_REFUSED;
+        if (picked == PICK_FAILED)
+            return FOUND_FAILURE;
+        if (picked != PICKED)
             continue;
         struct step next = step;
         next.device++;
@@ -288,6 +348,32 @@ static enum found take_step(struct search *search, struct step step)
 }
 
 /* ---- all of it ---- */
+void allocation_rules_init(struct allocation_rules *rules, const struct features *features)
+{
+    const bool *enabled = features->enabled;
+    bool preparation =
+        enabled[FEATURE_DRADeviceBindingConditions] && enabled[FEATURE_DRAResourceClaimDeviceStatus];
+    bool newest = enabled[FEATURE_DRAListTypeAttributes] || enabled[FEATURE_DRADerivedAttributes] ||
+                  enabled[FEATURE_DRADeviceCompatibilityGroups] || enabled[FEATURE_DRAOptionalNodeOperations];
+    bool oldest = !newest && !preparation && !enabled[FEATURE_DRAConsumableCapacity];
+    *rules = (struct allocation_rules){
+        .release = features->release,
+        .oldest = oldest,
+        .newest = newest && features->release->newest_device_fields_count,
+        .alternatives = enabled[FEATURE_DRAPrioritizedList],
+        .shares = enabled[FEATURE_DRAConsumableCapacity],
+        .partitions = enabled[FEATURE_DRAPartitionableDevices],
+        .taints = enabled[FEATURE_DRADeviceTaints],
+        .preparation = preparation,
+        .fractional_ranges = enabled[FEATURE_DRAFractionalCapacityRange],
+        .counters_have_nodes = features->release->counters_have_nodes && !oldest,
+        .lists = enabled[FEATURE_DRAListTypeAttributes],
+        .compatibility_groups = enabled[FEATURE_DRADeviceCompatibilityGroups],
+        .derived_attributes = enabled[FEATURE_DRADerivedAttributes],
+        .optional_operations = enabled[FEATURE_DRAOptionalNodeOperations],
+    };
+}
+
 bool search_spend(struct search *search, int64_t work_ns)
 {
     search->spent_ns += work_ns;
@@ -310,7 +396,7 @@ struct status allocate(const struct allocate_input *input, struct allocation_res
 {
     struct search search = { .input = input };
     struct str why;
-    if (!pools_gather(input->cluster, input->node, input->scratch, &search.pools, &why))
+    if (!pools_gather(input->cluster, input->rules, input->node, input->scratch, &search.pools, &why))
         return status_printf(input->arena, STATUS_ERROR, "gather pool information: " STR_FMT, STR_ARG(why));
     enum found found = search_prepare(&search) ? take_step(&search, (struct step){ 0 }) : FOUND_FAILURE;
     if (found == FOUND_NOTHING)

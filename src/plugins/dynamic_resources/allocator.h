@@ -9,10 +9,34 @@
 
 #include "cluster/devices.h"
 #include "framework/status.h"
-#include "plugins/dynamic_resources/selectors.h"
+#include "plugins/device_selectors.h"
+
+/* A node declares this feature when its kubelet can leave out operations. */
+#define OPTIONAL_OPERATIONS "DRAOptionalNodeOperations"
+
+/* What the release and its gates say about devices. */
+struct allocation_rules {
+    const struct release *release;
+    /* The reference has three allocators, and uses the first that knows what the gates ask for. The oldest one knows
+     * neither shares of devices nor devices that must be prepared, nor distinctAttribute. */
+    bool oldest;
+    bool newest;            /* this one alone looks at operations that slices skip */
+    bool alternatives;      /* firstAvailable */
+    bool shares;            /* of devices that may be allocated several times */
+    bool partitions;        /* that consume shared counters; devices with nodes of their own */
+    bool taints;            /* of devices count */
+    bool preparation;       /* binding conditions */
+    bool fractional_ranges; /* steps of capacity may be fractions */
+    bool counters_have_nodes;
+    bool lists; /* constraints are about sets of values */
+    bool compatibility_groups, derived_attributes, optional_operations;
+};
+
+void allocation_rules_init(struct allocation_rules *rules, const struct features *features);
 
 struct allocate_input {
     struct cluster *cluster;
+    const struct allocation_rules *rules;
     const struct node *node;
     const struct resource_claim *const *claims; /* without allocations */
     uint32_t len;

@@ -128,11 +128,11 @@ bool claim_needs_preparation(const struct resource_claim *claim)
     return false;
 }
 
-bool claim_is_overdue(const struct resource_claim *claim, int64_t now_ns, int64_t timeout_ns)
+bool claim_is_overdue(const struct resource_claim *claim, int64_t wall_ns, int64_t timeout_ns)
 {
     if (!claim_needs_preparation(claim) || !claim->status.allocation->timestamp.set)
         return false;
     __int128 since = (__int128)claim->status.allocation->timestamp.seconds * NS_PER_S +
                      claim->status.allocation->timestamp.nanos;
-    return since + timeout_ns < now_ns;
+    return since + timeout_ns < wall_ns;
 }

@@ -21,7 +21,7 @@ bool claim_is_reserved_for(const struct resource_claim *claim, const struct pod 
 /* Is every device of the allocation prepared? Success, Wait, or Error: a device failed. */
 struct status claim_is_ready(const struct resource_claim *claim, struct arena *arena);
 /* Has a device been unprepared for longer than the timeout? */
-bool claim_is_overdue(const struct resource_claim *claim, int64_t now_ns, int64_t timeout_ns);
+bool claim_is_overdue(const struct resource_claim *claim, int64_t wall_ns, int64_t timeout_ns);
 /* Does a device need preparation? */
 bool claim_needs_preparation(const struct resource_claim *claim);
 

@@ -16,6 +16,9 @@ bool extended_is_wanted(const struct cluster *cluster, const struct pod_info *in
         if (class->fit[i].value && class->fit[i].resource >= RES_SCALAR_FIRST &&
             device_class_provides(cluster, cluster->resource_names.items[class->fit[i].resource]))
             return true;
+    for (uint32_t i = 0; i < class->fit_absent.len; i++)
+        if (device_class_provides(cluster, class->fit_absent.items[i].resource->name))
+            return true;
     return false;
 }
 
@@ -243,6 +246,15 @@ static bool left_to_devices(const struct cycle *cycle, struct node_view node, st
         else if (!resource_list_get(&node_api(node)->status.allocatable, name))
             return false;
     }
+    for (uint32_t i = 0; i < class->fit_absent.len; i++) {
+        struct str name = class->fit_absent.items[i].resource->name;
+        if (!resource_may_be_devices(name))
+            continue;
+        if (device_class_provides(cycle->cluster, name))
+            ret[(*ret_len)++] = name;
+        else if (!resource_list_get(&node_api(node)->status.allocatable, name))
+            return false;
+    }
     if (*ret_len)
         qsort(ret, *ret_len, sizeof(*ret), str_qsort_cmp);
     return true;
@@ -255,7 +267,8 @@ struct status extended_for_node(struct cycle *cycle, const struct resource_claim
     /* It is from an attempt that failed. PostFilter deletes it. */
     if (claim->spec.requests.items)
         return reject(STATUS_UNRESOLVABLE, "cannot schedule extended resource claim");
-    struct str *names = arena_array(cycle->arena, struct str, cycle->info->class->fit_len);
+    const struct pod_class *class = cycle->info->class;
+    struct str *names = arena_array(cycle->arena, struct str, (size_t)class->fit_len + class->fit_absent.len);
     uint32_t len;
     if (!left_to_devices(cycle, node, names, &len))
         return reject(STATUS_UNRESOLVABLE, "cannot fit resource");

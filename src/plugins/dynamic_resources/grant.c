@@ -3,10 +3,17 @@
 
 #include "api/fields.h"
 #include "api/labels.h"
-#include "framework/profile.h"
+#include "framework/probe.h"
 #include "plugins/dynamic_resources/claims.h"
 
-enum { NS_PER_S = 1000000000, TRIES_MAX = 5, REFRESH_S = 10, APPEAR_S = 120, LOOK_AGAIN_S = 5 };
+enum {
+    NS_PER_S = 1000000000,
+    TRIES_MAX = 5,
+    POD_TRIES_MAX = 4,
+    REFRESH_S = 10,
+    APPEAR_S = 120,
+    LOOK_AGAIN_S = 5
+};
 
 /* ---- taking ---- */
 /* A claim that does not exist yet is kept apart from those of other pods. */
@@ -86,6 +93,15 @@ void grant_take(struct grant *grant, struct cycle *cycle, const struct resource_
     devices_take(cycle->cluster, &taken);
 }
 
+void grant_take_node_claims(struct grant *grant, struct cycle *cycle, const struct node_claim_list *list)
+{
+    grant->node_claims.items = arena_array(cycle->arena, struct node_claim, list->len);
+    grant->node_claims.len = list->len;
+    for (uint32_t i = 0; i < list->len; i++)
+        record_copy(&node_claim_type, &list->items[i], cycle->arena, &grant->node_claims.items[i]);
+    cluster_set_node_claims(cycle->cluster, cycle->info, &grant->node_claims);
+}
+
 /* ---- dropping ---- */
 const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, struct event_subject object,
                                 struct str body)
@@ -118,6 +134,8 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
         struct granted_claim *given = &grant->claims[i];
         const struct meta *meta = &given->claim.meta;
         devices_drop(cycle->cluster, meta->namespace, meta->name);
+        if (given->allocation)
+            devices_let_go(cycle->cluster, meta->namespace, meta->name);
         if (given->extended)
             devices_drop(cycle->cluster, meta->namespace, flight_name(grant, arena));
         bool reserved = given->claim.status.allocation && claim_is_reserved_for(&given->claim, cycle->pod);
@@ -130,6 +148,10 @@ void grant_drop(struct grant *grant, struct cycle *cycle)
             grant_delete_claim(cycle, &any);
         }
     }
+    /* Also where nothing was written yet: an earlier attempt may have. */
+    if (grant->node_claims.len)
+        grant_send(cycle, EFFECT_POD_UNCLAIM, grant->pod,
+                   patch_node_claims(&grant->pod, &(struct node_claim_list){ 0 }, arena));
     *grant = (struct grant){ 0 };
 }
 
@@ -294,8 +316,8 @@ static void note_written(struct grant *grant, struct granted_claim *given, struc
     claim.meta.resource_version = version;
     struct allocation_result *allocation = arena_new(arena, struct allocation_result);
     *allocation = *claim.status.allocation;
-    if (!allocation->timestamp.set)
-        allocation->timestamp = time_of(cycle->now_ns);
+    if (!allocation->timestamp.set && grant->prepares)
+        allocation->timestamp = time_of(cycle->now_ns + cycle->wall_ahead_ns);
     claim.status.allocation = allocation;
     given->claim = claim;
 }
@@ -304,8 +326,10 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
 {
     struct str body = STR("");
     if (!given->answer)
-        body = patch_allocation(&given->claim, given->allocation, time_of(cycle->now_ns), &grant->pod,
-                                cycle->arena);
+        body = patch_allocation(&given->claim, given->allocation,
+                                grant->prepares ? time_of(cycle->now_ns + cycle->wall_ahead_ns)
+                                                : (struct opt_time){ 0 },
+                                &grant->pod, cycle->arena);
     struct status status =
         write_stage(grant, given, cycle, EFFECT_CLAIM_STATUS, event_subject_of(&given->claim.meta), body);
     if (!status_ok(status))
@@ -313,6 +337,8 @@ static struct status write_status(struct grant *grant, struct granted_claim *giv
     note_written(grant, given, cycle, given->answer->resource_version);
     if (!given->extended)
         devices_written(cycle->cluster, &given->claim);
+    if (!given->extended && given->allocation && cycle->cluster->features.release->claims_stay_in_flight)
+        devices_hold(cycle->cluster, &given->claim);
     enter(given, given->extended ? GRANT_POD : GRANT_DONE);
     return STATUS_OK;
 }
@@ -372,6 +398,28 @@ static struct status await_claim(struct grant *grant, struct granted_claim *give
     return STATUS_OK;
 }
 
+/* What the claims take of the node, when all of them are written. */
+static struct status write_node_claims(struct grant *grant, struct cycle *cycle)
+{
+    if (!grant->node_claims.len)
+        return STATUS_OK;
+    if (!grant->pod_answer)
+        grant->pod_answer = grant_send(cycle, EFFECT_POD_CLAIM, grant->pod,
+                                       patch_node_claims(&grant->pod, &grant->node_claims, cycle->arena));
+    if (grant->pod_answer->kind == ANSWER_CONFLICT && ++grant->pod_conflicts < POD_TRIES_MAX) {
+        grant->pod_answer = NULL;
+        return write_node_claims(grant, cycle);
+    }
+    if (grant->pod_answer->kind == ANSWER_PENDING)
+        return STATUS_WAITING;
+    if (grant->pod_answer->kind == ANSWER_DONE)
+        return STATUS_OK;
+    struct str why = answer_text(grant->pod_answer, "pods", grant->pod.name, cycle->arena);
+    return status_printf(cycle->arena, STATUS_ERROR,
+                         "updating pod " META_FMT " NodeAllocatableResourceClaimStatuses: " STR_FMT,
+                         META_ARG(&grant->pod), STR_ARG(why));
+}
+
 static struct status take_stage(struct grant *grant, struct granted_claim *given, struct cycle *cycle)
 {
     static struct status (*const stages[])(struct grant *, struct granted_claim *, struct cycle *) = {
@@ -401,36 +449,66 @@ static void send_waiting_event(const struct grant *grant, struct cycle *cycle)
                });
 }
 
-static struct status check_devices(const struct grant *grant, struct cycle *cycle, int64_t timeout_ns)
+/* *ret_end: how the wait ends, if it does. */
+static struct status check_devices(const struct grant *grant, struct cycle *cycle, int64_t timeout_ns,
+                                   enum probe_wait_end *ret_end)
 {
     for (uint32_t i = 0; i < grant->len; i++) {
         const struct resource_claim *claim = known_claim(&grant->claims[i], cycle);
+        *ret_end = WAIT_END_ERROR;
         if (!claim)
             return status_printf(cycle->arena, STATUS_ERROR, "could not find ResourceClaim \"" META_FMT "\"",
                                  META_ARG(&grant->claims[i].claim.meta));
         struct status status = claim_is_ready(claim, cycle->arena);
-        if (status.code == STATUS_WAIT && claim_is_overdue(claim, cycle->now_ns, timeout_ns))
+        *ret_end = WAIT_END_FAILURE;
+        if (status.code == STATUS_WAIT &&
+            claim_is_overdue(claim, cycle->now_ns + cycle->wall_ahead_ns, timeout_ns)) {
+            *ret_end = WAIT_END_TIMEOUT;
             return status_printf(cycle->arena, STATUS_ERROR, "device binding timeout: claim=" STR_FMT,
                                  STR_ARG(claim->meta.name));
+        }
         if (!status_ok(status))
             return status;
     }
+    *ret_end = WAIT_END_SUCCESS;
     return STATUS_OK;
+}
+
+/* Claims count as the cluster has them now. */
+static void report_wait(const struct grant *grant, const struct cycle *cycle, enum probe_wait_end end)
+{
+    const struct probe *probe = cycle->probe;
+    int64_t took_ns = probe_now(probe) - grant->waited_ns;
+    for (uint32_t i = 0; probe && probe->device && i < grant->len; i++) {
+        const struct resource_claim *claim = known_claim(&grant->claims[i], cycle);
+        if (!claim || !claim->status.allocation)
+            continue;
+        list_for(&claim->status.allocation->devices.results, result)
+            probe->device(probe->context, cycle->profile, result->driver, result->binding_conditions.len, end,
+                          took_ns);
+    }
 }
 
 static struct status await_devices(struct grant *grant, struct cycle *cycle, int64_t timeout_ns)
 {
     bool needed = false;
-    for (uint32_t i = 0; i < grant->len; i++)
+    for (uint32_t i = 0; i < grant->len && grant->prepares; i++)
         needed |= claim_needs_preparation(&grant->claims[i].claim);
     if (!needed)
         return STATUS_OK;
-    if (!grant->waits)
+    if (!grant->waits) {
         send_waiting_event(grant, cycle);
+        grant->waited_ns = probe_now(cycle->probe);
+    }
     grant->waits = true;
-    struct status status = check_devices(grant, cycle, timeout_ns);
-    if (status.code == STATUS_WAIT && is_over(cycle, &grant->deadline_ns, timeout_ns))
-        return reject(STATUS_ERROR, "device binding timeout: context deadline exceeded");
+    enum probe_wait_end end;
+    struct status status = check_devices(grant, cycle, timeout_ns, &end);
+    if (status.code == STATUS_WAIT && is_over(cycle, &grant->deadline_ns, timeout_ns)) {
+        end = WAIT_END_TIMEOUT;
+        status = reject(STATUS_ERROR, "device binding timeout: context deadline exceeded");
+    }
+    if (status.code != STATUS_WAIT)
+        report_wait(grant, cycle, end);
     return status;
 }
 
@@ -460,5 +538,12 @@ struct status grant_bind(struct grant *grant, struct cycle *cycle, int64_t timeo
             return status;
         grant->next += given->stage == GRANT_DONE;
     }
-    return await_devices(grant, cycle, timeout_ns);
+    struct status status = write_node_claims(grant, cycle);
+    if (status_ok(status))
+        status = await_devices(grant, cycle, timeout_ns);
+    for (uint32_t i = 0; i < grant->len && status_ok(status); i++)
+        if (grant->claims[i].allocation)
+            devices_let_go(cycle->cluster, grant->claims[i].claim.meta.namespace,
+                           grant->claims[i].claim.meta.name);
+    return status;
 }

@@ -1,8 +1,8 @@
 /* grant.h: carries out what was decided about a pod's claims: what the pod holds between Reserve and its own binding.
  *
  *     Reserve    grant_take()   later pods see the devices as taken at once (cluster/devices.h)
- *     PreBind    grant_bind()   claims are written, one after the other; then wait for devices that must be
- *                              prepared
+ *     PreBind    grant_bind()   claims are written, one after the other, and what they take of the node; then wait for
+ *                              devices that must be prepared
  *     Unreserve  grant_drop()   what was not written is free again; what was written is released
  *
  * Between those, objects of the cluster are replaced and removed: a grant has its own copies of claims, all in the
@@ -40,8 +40,13 @@ struct grant {
     struct str made_name;           /* of the claim that is created */
     struct event_subject pod;
     struct str node_name;
-    bool waits;          /* for devices to be prepared */
+    struct node_claim_list node_claims; /* what the claims take of the node */
+    const struct answer *pod_answer;    /* to the write of those; NULL: not sent yet */
+    uint32_t pod_conflicts;
+    bool prepares;       /* devices may have to be prepared */
+    bool waits;          /* for that */
     int64_t deadline_ns; /* of that */
+    int64_t waited_ns;   /* since when, by the probe's clock */
 };
 
 /* Begins a grant of up to so many claims. `extended`: NULL where the pod needs no claim for extended resources. */
@@ -50,6 +55,8 @@ void grant_begin(struct grant *grant, struct cycle *cycle, uint32_t claims,
 /* Adds a claim of the pod, and the allocation that it shall have; NULL: it has one, or needs none. */
 void grant_take(struct grant *grant, struct cycle *cycle, const struct resource_claim *claim,
                 const struct allocation_result *allocation, bool extended);
+/* The pod's status will say what its claims take of the node; the node's sums have it from now on. */
+void grant_take_node_claims(struct grant *grant, struct cycle *cycle, const struct node_claim_list *list);
 void grant_drop(struct grant *grant, struct cycle *cycle);
 /* Sends a write about an object; NULL: there is no API server. */
 const struct answer *grant_send(struct cycle *cycle, enum effect_kind kind, struct event_subject object,
@@ -76,5 +83,9 @@ struct str patch_new_claim(const struct resource_claim *claim, struct arena *are
 /* The pod says which claim stands for its extended resources. */
 struct str patch_pod_claim(const struct event_subject *pod, struct str claim_name,
                            const struct extended_claim *extended, struct arena *arena);
+/* The pod says what its claims take of the node. To say that they take nothing, an empty list must replace the one that
+ * is there: of a list that is absent, or null, the API server of 1.37 keeps what it has. */
+struct str patch_node_claims(const struct event_subject *pod, const struct node_claim_list *list,
+                             struct arena *arena);
 
 #endif

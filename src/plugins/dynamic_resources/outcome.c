@@ -35,36 +35,43 @@ static struct str share_id(const struct resource_claim *claim, const struct pick
                         (unsigned)(low >> 48 & 0x3fff) | 0x8000, (unsigned long long)low & 0xffffffffffff);
 }
 
-static void describe_share(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
-                           struct arena *arena, struct device_result *ret)
+static void describe_share(const struct search *search, const struct resource_claim *claim,
+                           const struct picked *picked, uint32_t place, struct device_result *ret)
 {
+    struct arena *arena = search->input->arena;
     const struct device *device = picked->candidate->device;
     ret->share_id = share_id(claim, picked, place, arena);
     ret->consumed_capacity.items = arena_array(arena, struct resource, device->capacity.len);
     list_for(&device->capacity, capacity)
         ret->consumed_capacity.items[ret->consumed_capacity.len++] =
             (struct resource){ capacity->key,
-                               capacity_consumed(picked->alternative->api->capacity, capacity) };
+                               capacity_consumed(search->input->rules, picked->alternative->api->capacity,
+                                                 capacity) };
 }
 
-static void describe_device(const struct resource_claim *claim, const struct picked *picked, uint32_t place,
-                            struct arena *arena, struct device_result *ret)
+static void describe_device(const struct search *search, const struct resource_claim *claim,
+                            const struct picked *picked, uint32_t place, struct device_result *ret)
 {
+    const struct allocation_rules *rules = search->input->rules;
     const struct candidate *candidate = picked->candidate;
     const struct device_subrequest *request = picked->alternative->api;
     *ret = (struct device_result){
-        .request = request_name(picked->request, picked->alternative, arena),
+        .request = request_name(picked->request, picked->alternative, search->input->arena),
         .driver = candidate->pool->driver,
         .pool = candidate->pool->name,
         .device = candidate->device->name,
         .admin_access = { request->admin_access.value, request->admin_access.value },
-        .binding_conditions = candidate->device->binding_conditions,
-        .binding_failure_conditions = candidate->device->binding_failure_conditions,
     };
+    if (rules->preparation) {
+        ret->binding_conditions = candidate->device->binding_conditions;
+        ret->binding_failure_conditions = candidate->device->binding_failure_conditions;
+    }
+    if (rules->optional_operations)
+        ret->skip_node_operations = candidate->slice->skip_node_operations;
     ret->tolerations.items = request->tolerations.items;
     ret->tolerations.len = request->tolerations.len;
-    if (is_shareable(candidate))
-        describe_share(claim, picked, place, arena, ret);
+    if (is_shareable(search, candidate))
+        describe_share(search, claim, picked, place, ret);
 }
 
 /* ---- configuration ---- */
@@ -114,20 +121,45 @@ static void add_class_configs(struct search *search, const struct wanted_claim *
     }
 }
 
-/* A configuration that names several requests is listed for each of them. */
+/* Does the list have the request, or the alternative of it that was chosen? */
+static bool names_request(const struct str_list *names, const struct wanted_request *request,
+                          struct arena *scratch)
+{
+    const struct alternative *alternative = &request->alternatives[request->chosen];
+    return str_list_has(names, request->api->name) ||
+           (alternative->has_parent && str_list_has(names, request_name(request, alternative, scratch)));
+}
+
+/* A configuration that names several requests is listed once, or for each of them. */
 static void add_claim_configs(struct search *search, const struct wanted_claim *claim,
                               struct allocation_result *ret)
 {
+    bool once = search->input->rules->release->device_configs_are_listed_once;
     list_for(&claim->api->spec.config, config) {
-        if (!config->requests.len)
+        bool listed = !config->requests.len;
+        if (listed)
             add_config(ret, STR("FromClaim"), config->requests, config->config);
         for (uint32_t i = 0; i < claim->api->spec.requests.len && config->requests.len; i++) {
-            const struct wanted_request *request = &claim->requests[i];
-            const struct alternative *alternative = &request->alternatives[request->chosen];
-            struct str name = request_name(request, alternative, search->input->scratch);
-            if (str_list_has(&config->requests, request->api->name) || str_list_has(&config->requests, name))
-                add_config(ret, STR("FromClaim"), config->requests, config->config);
+            if ((once && listed) ||
+                !names_request(&config->requests, &claim->requests[i], search->input->scratch))
+                continue;
+            add_config(ret, STR("FromClaim"), config->requests, config->config);
+            listed = true;
         }
+    }
+}
+
+/* No names mean all requests. */
+static void shorten_configs(struct search *search, const struct wanted_claim *claim,
+                            struct allocation_result *ret)
+{
+    for (uint32_t i = 0; i < ret->devices.config.len; i++) {
+        struct str_list *names = &ret->devices.config.items[i].requests;
+        bool all = true;
+        for (uint32_t k = 0; k < claim->api->spec.requests.len && all; k++)
+            all = names_request(names, &claim->requests[k], search->input->scratch);
+        if (all)
+            *names = (struct str_list){ 0 };
     }
 }
 
@@ -183,7 +215,7 @@ static bool describe_nodes(struct search *search, const struct wanted_claim *cla
         bool per_device = slice->per_device_node_selection.value;
         struct str node_name = per_device ? device->node_name : slice->node_name;
         const struct node_selector *selector = per_device ? device->node_selector : slice->node_selector;
-        if (node_name.ptr || device->binds_to_node.value) {
+        if (node_name.ptr || (!search->input->rules->oldest && device->binds_to_node.value)) {
             *all = only_node(search->input->node->meta.name, arena);
             return true;
         }
@@ -212,9 +244,11 @@ bool search_describe(struct search *search, const struct wanted_claim *claim, st
     ret->devices.results.items = arena_array(arena, struct device_result, claim->picked_len);
     ret->devices.results.len = claim->picked_len;
     for (uint32_t i = 0; i < claim->picked_len; i++)
-        describe_device(claim->api, &claim->picked[i], i, arena, &ret->devices.results.items[i]);
+        describe_device(search, claim->api, &claim->picked[i], i, &ret->devices.results.items[i]);
     ret->devices.config.items = arena_array(arena, struct allocated_config, configs_most(claim));
     add_class_configs(search, claim, ret);
     add_claim_configs(search, claim, ret);
+    if (search->input->rules->release->device_configs_are_listed_once)
+        shorten_configs(search, claim, ret);
     return describe_nodes(search, claim, &ret->node_selector);
 }

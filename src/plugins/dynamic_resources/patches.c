@@ -78,7 +78,7 @@ struct str patch_allocation(const struct resource_claim *claim, const struct all
     bool timed = claim->status.allocation && claim->status.allocation->timestamp.set;
     begin_status(&body, claim->meta.uid, claim->meta.resource_version);
     patch.timestamp = timestamp;
-    if (allocation || !timed) {
+    if (allocation || (!timed && timestamp.set)) {
         json_key(&body.json, STR("allocation"));
         record_write(&(struct record_writer){ .json = &body.json }, api_allocation_type, &patch);
     }
@@ -141,5 +141,18 @@ struct str patch_pod_claim(const struct event_subject *pod, struct str claim_nam
     json_end_array(&body.json);
     json_member_str(&body.json, "resourceClaimName", claim_name);
     json_end_object(&body.json);
+    return end(&body, arena);
+}
+
+struct str patch_node_claims(const struct event_subject *pod, const struct node_claim_list *list,
+                             struct arena *arena)
+{
+    struct body body = { 0 };
+    begin_status(&body, pod->uid, any_version);
+    json_key(&body.json, STR("nodeAllocatableResourceClaimStatuses"));
+    json_begin_array(&body.json);
+    list_for(list, claim)
+        record_write(&(struct record_writer){ .json = &body.json }, &node_claim_type, claim);
+    json_end_array(&body.json);
     return end(&body, arena);
 }

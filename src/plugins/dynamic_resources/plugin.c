@@ -2,7 +2,8 @@
  *
  * Claims that are allocated say where they can be used. For the others the allocator looks for devices on each node;
  * what it found for the chosen one is held for the pod from Reserve on (grant.c), and PreBind makes it true. A pod may
- * also request devices as resources of its containers (extended.c). */
+ * also request devices as resources of its containers (extended.c). Devices may take some of the node's own resources
+ * (node_claims.c). */
 #include "api/fields.h"
 #include "api/labels.h"
 #include "framework/normalize.h"
@@ -11,6 +12,7 @@
 #include "plugins/dynamic_resources/args.h"
 #include "plugins/dynamic_resources/claims.h"
 #include "plugins/dynamic_resources/grant.h"
+#include "plugins/dynamic_resources/node_claims.h"
 
 /* The score of the first alternative of a request; each later one scores one less. */
 enum { ALTERNATIVES_MAX = 8 };
@@ -18,21 +20,26 @@ enum { ALTERNATIVES_MAX = 8 };
 
 struct self {
     struct cluster *cluster;
+    struct allocation_rules rules;
     struct selectors selectors;
     struct arena scratch; /* of one search */
+    bool node_claims;     /* devices may take some of the node's own resources */
     int64_t filter_timeout_ns, binding_timeout_ns;
 };
 
 /* A claim of the pod. */
 struct slot {
     const struct resource_claim *claim;
-    bool unavailable; /* it is allocated, and some node cannot have it */
+    bool mapped;      /* it is allocated, and a device stands for resources of the node */
+    bool missing;     /* it is allocated, and the node that is looked at cannot have it */
+    bool unavailable; /* the same of some node that could have had everything else */
 };
 
 /* What was found for a node. */
 struct choice {
     struct allocation_result *allocations; /* of the claims that have none, in their order */
     struct extended_claim extended;
+    struct node_claim_list node_claims;
 };
 
 struct state {
@@ -48,6 +55,8 @@ static int init(const struct plugin_env *env, void **ret_self, _unused_ struct e
     const struct dynamic_resources_args *args = env->args;
     struct self *self = arena_new(env->arena, struct self);
     self->cluster = env->cluster;
+    allocation_rules_init(&self->rules, &env->cluster->features);
+    self->node_claims = env->cluster->features.enabled[FEATURE_DRANodeAllocatableResources];
     self->filter_timeout_ns = args && args->filter_timeout_ns.set ? args->filter_timeout_ns.value : 0;
     self->binding_timeout_ns =
         args && args->binding_timeout_ns.set ? args->binding_timeout_ns.value : BINDING_TIMEOUT_NS;
@@ -96,12 +105,18 @@ static struct status check_class(struct cycle *cycle, struct str class_name, str
 static struct status check_request(struct cycle *cycle, const struct resource_claim *claim,
                                    const struct device_request *request)
 {
+    const struct self *self = cycle_self(cycle);
     struct status status = STATUS_OK;
     if (request->exactly)
         return check_class(cycle, request->exactly->device_class_name, request->name);
     if (!request->first_available.len)
         return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
                              "resource claim " META_FMT ", request " STR_FMT ": unknown request type",
+                             META_ARG(&claim->meta), STR_ARG(request->name));
+    if (!self->rules.alternatives)
+        return status_printf(cycle->arena, STATUS_UNRESOLVABLE,
+                             "resource claim " META_FMT ", request " STR_FMT
+                             ": has subrequests, but the DRAPrioritizedList feature is disabled",
                              META_ARG(&claim->meta), STR_ARG(request->name));
     for (uint32_t i = 0; i < request->first_available.len && status_ok(status); i++) {
         const struct device_subrequest *sub = &request->first_available.items[i];
@@ -135,6 +150,7 @@ static struct status check_selector(struct cycle *cycle, const struct node_selec
 
 static struct status check_slots(struct cycle *cycle, struct state *state)
 {
+    const struct self *self = cycle_self(cycle);
     struct status status = STATUS_OK;
     for (uint32_t i = 0; i < state->len && status_ok(status); i++) {
         const struct resource_claim *claim = state->slots[i].claim;
@@ -146,6 +162,10 @@ static struct status check_slots(struct cycle *cycle, struct state *state)
         else if (!is_new && devices_claim_in_flight(cycle->cluster, claim))
             status = check_unallocated(cycle, claim);
         state->to_allocate += !claim->status.allocation;
+    }
+    for (uint32_t i = 0; i < state->len && self->node_claims && status_ok(status); i++) {
+        const struct allocation_result *allocation = state->slots[i].claim->status.allocation;
+        state->slots[i].mapped = allocation && node_claim_is_mapped(cycle->cluster, allocation);
     }
     return status;
 }
@@ -182,30 +202,60 @@ static struct status pre_filter(struct cycle *cycle, _unused_ struct node_names 
         status = check_slots(cycle, &found);
     if (!status_ok(status))
         return status;
-    selectors_trim(&self->selectors);
+    selectors_prepare(&self->selectors, &cycle->cluster->features);
     *state = found;
     return STATUS_OK;
 }
 
 /* ---- Filter ---- */
-/* Can the node have the claims that are allocated? Those that it cannot are noted. */
-static bool has_allocated(struct cycle *cycle, const struct state *state, const struct node *node)
+/* The kubelet must know that operations are left out for a device. */
+static bool can_skip_operations(const struct self *self, const struct allocation_result *allocation,
+                                const struct node *node)
+{
+    bool skips = false;
+    if (self->rules.release->newest_device_fields_count)
+        list_for(&allocation->devices.results, result)
+            skips |= result->skip_node_operations.len != 0;
+    return !skips || str_list_has(&node->status.declared_features, STR(OPTIONAL_OPERATIONS));
+}
+
+/* Can the node have the claim, which is allocated? Notes it if not. */
+static struct status check_allocated(struct cycle *cycle, struct slot *slot, struct node_view view)
 {
     const struct self *self = cycle_self(cycle);
+    const struct node *node = node_api(view);
+    const struct allocation_result *allocation = slot->claim->status.allocation;
+    const struct node_selector *nodes = allocation->node_selector;
+    bool here = !nodes || node_selector_matches(nodes, node->meta.name, &node->meta.labels);
+    slot->missing = !here || !can_skip_operations(self, allocation, node);
+    if (slot->missing)
+        return STATUS_OK;
+    if (self->rules.preparation) {
+        enum status_code ready = claim_is_ready(slot->claim, cycle->arena).code;
+        bool overdue =
+            claim_is_overdue(slot->claim, cycle->now_ns + cycle->wall_ahead_ns, self->binding_timeout_ns);
+        slot->missing = ready != STATUS_SUCCESS && (ready != STATUS_WAIT || overdue);
+    }
+    return self->node_claims ? node_claim_check_sharing(cycle, slot->claim, slot->mapped, view) : STATUS_OK;
+}
+
+static struct status check_all_allocated(struct cycle *cycle, const struct state *state,
+                                         struct node_view node)
+{
+    struct status status = STATUS_OK;
+    for (uint32_t i = 0; i < state->len && status_ok(status); i++)
+        if (state->slots[i].claim->status.allocation)
+            status = check_allocated(cycle, &state->slots[i], node);
+    return status;
+}
+
+/* Has the node all claims that are allocated? Those that it lacks may be allocated anew. */
+static bool has_allocated(const struct state *state)
+{
     bool all = true;
     for (uint32_t i = 0; i < state->len; i++) {
-        struct slot *slot = &state->slots[i];
-        const struct allocation_result *allocation = slot->claim->status.allocation;
-        if (!allocation)
-            continue;
-        const struct node_selector *nodes = allocation->node_selector;
-        bool here = !nodes || node_selector_matches(nodes, node->meta.name, &node->meta.labels);
-        enum status_code ready = here ? claim_is_ready(slot->claim, cycle->arena).code : STATUS_ERROR;
-        bool overdue = claim_is_overdue(slot->claim, cycle->now_ns, self->binding_timeout_ns);
-        if (ready == STATUS_SUCCESS || (ready == STATUS_WAIT && !overdue))
-            continue;
-        slot->unavailable = true;
-        all = false;
+        state->slots[i].unavailable |= state->slots[i].missing;
+        all &= !state->slots[i].missing;
     }
     return all;
 }
@@ -219,6 +269,7 @@ static struct status find_devices(struct cycle *cycle, const struct state *state
         arena_array(&self->scratch, const struct resource_claim *, state->to_allocate);
     struct allocate_input input = {
         .cluster = cycle->cluster,
+        .rules = &self->rules,
         .node = node,
         .claims = claims,
         .selectors = &self->selectors,
@@ -237,6 +288,38 @@ static struct status find_devices(struct cycle *cycle, const struct state *state
     return status;
 }
 
+/* Looks for what the devices of all claims take of the node. */
+static struct status find_node_claims(struct cycle *cycle, const struct state *state, struct node_view node,
+                                      struct choice *choice)
+{
+    bool divided = cycle->cluster->features.release->claims_divide_node_resources;
+    struct claimed_devices *claims = arena_array(cycle->arena, struct claimed_devices, state->len);
+    uint32_t len = 0, next = 0;
+    for (uint32_t i = 0; i < state->len; i++) {
+        const struct resource_claim *claim = state->slots[i].claim;
+        const struct allocation_result *allocation = claim->status.allocation;
+        if (!allocation)
+            claims[len++] = (struct claimed_devices){ claim, &choice->allocations[next++] };
+        else if (divided)
+            claims[len++] = (struct claimed_devices){ claim, allocation };
+    }
+    return node_claims_find(cycle, node, claims, len, &choice->node_claims);
+}
+
+static struct status choose(struct cycle *cycle, const struct state *state, struct node_view node,
+                            struct choice *choice)
+{
+    const struct self *self = cycle_self(cycle);
+    struct status status = check_all_allocated(cycle, state, node);
+    if (status_ok(status) && state->to_allocate)
+        status = find_devices(cycle, state, node_api(node), choice);
+    if (status_ok(status) && self->node_claims)
+        status = find_node_claims(cycle, state, node, choice);
+    if (status_ok(status) && !has_allocated(state))
+        status = reject(STATUS_UNRESOLVABLE, "resourceclaim not available on the node");
+    return status;
+}
+
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
     struct state *state = *cycle_state(cycle);
@@ -252,19 +335,14 @@ static struct status filter(struct cycle *cycle, struct node_view node)
         if (!status_ok(status) || (!choice.extended.claim && !state->named))
             return status;
     }
-    bool available = has_allocated(cycle, state, node_api(node));
-    status = state->to_allocate ? find_devices(cycle, state, node_api(node), &choice) : STATUS_OK;
-    if (!status_ok(status))
-        return status;
-    if (!available)
-        return reject(STATUS_UNRESOLVABLE, "resourceclaim not available on the node");
-    if (state->to_allocate) {
+    status = choose(cycle, state, node, &choice);
+    if (status_ok(status) && (state->to_allocate || choice.node_claims.len)) {
         struct choice *kept = idmap_get(&state->choices, (uint64_t)node.row + 1);
         if (!kept)
             idmap_put(&state->choices, (uint64_t)node.row + 1, kept = arena_new(cycle->arena, struct choice));
         *kept = choice;
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- PostFilter ---- */
@@ -276,6 +354,12 @@ static bool may_deallocate(const struct slot *slot, const struct pod *pod)
                                  (status->reserved_for.len == 1 && claim_is_reserved_for(slot->claim, pod)));
 }
 
+static struct status nothing_to_do(const struct cycle *cycle, struct status said)
+{
+    bool silent = cycle->cluster->features.release->idle_deallocation_is_silent;
+    return silent ? (struct status){ .code = said.code } : said;
+}
+
 /* Comes before preemption. When PreFilter ended before it reached this plugin, its state is missing; the reference
  * takes that for an error, and preemption does not get its turn. */
 static struct status post_filter(struct cycle *cycle, _unused_ struct diagnosis *diagnosis,
@@ -285,7 +369,7 @@ static struct status post_filter(struct cycle *cycle, _unused_ struct diagnosis 
     if (!state)
         return reject(STATUS_ERROR, "not found");
     if (!state->len)
-        return reject(STATUS_UNSCHEDULABLE, "no new claims to deallocate");
+        return nothing_to_do(cycle, reject(STATUS_UNSCHEDULABLE, "no new claims to deallocate"));
     for (uint32_t i = 0; i < state->named; i++) {
         const struct resource_claim *claim = state->slots[i].claim;
         if (!may_deallocate(&state->slots[i], cycle->pod))
@@ -299,7 +383,7 @@ static struct status post_filter(struct cycle *cycle, _unused_ struct diagnosis 
         grant_delete_claim(cycle, extended->claim);
         return reject(STATUS_UNSCHEDULABLE, "deletion of ResourceClaim completed");
     }
-    return reject(STATUS_UNSCHEDULABLE, "still not schedulable");
+    return nothing_to_do(cycle, reject(STATUS_UNSCHEDULABLE, "still not schedulable"));
 }
 
 /* ---- Score ---- */
@@ -330,8 +414,11 @@ static int64_t claim_score(const struct resource_claim *claim, const struct allo
 
 static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
+    const struct self *self = cycle_self(cycle);
     const struct state *state = *cycle_state(cycle);
     *ret = 0;
+    if (!self->rules.alternatives)
+        return STATUS_OK;
     if (!state)
         return reject(STATUS_ERROR, "not found");
     const struct choice *choice = state->len ? idmap_get(&state->choices, (uint64_t)node.row + 1) : NULL;
@@ -377,6 +464,9 @@ static struct status reserve(struct cycle *cycle, uint32_t row)
         return reject(STATUS_ERROR, "claim allocation not found for node");
     grant_begin(&state->grant, cycle, state->len, choice ? &choice->extended : NULL,
                 cluster_node_name(cycle->cluster, row));
+    state->grant.prepares = ((const struct self *)cycle_self(cycle))->rules.preparation;
+    if (choice && choice->node_claims.len)
+        grant_take_node_claims(&state->grant, cycle, &choice->node_claims);
     for (uint32_t i = 0; i < state->len; i++) {
         const struct resource_claim *claim = state->slots[i].claim;
         bool is_extended = i == state->named, allocates = !claim->status.allocation && choice;
@@ -425,6 +515,41 @@ HINT(claim_changed)
                                                                                           : HINT_QUEUE;
 }
 
+/* Normally the allocation went before the claim did. */
+HINT(claim_deleted)
+{
+    const struct resource_claim *gone = event->before;
+    return gone->status.allocation ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* Empty: there is none yet. */
+static struct str name_of_claim(const struct pod *pod, const struct pod_claim *wanted)
+{
+    if (wanted->resource_claim_name.ptr)
+        return wanted->resource_claim_name;
+    list_for(&pod->status.claim_statuses, status)
+        if (str_eq(status->name, wanted->name))
+            return status->resource_claim_name;
+    return (struct str){ 0 };
+}
+
+/* A claim that loses its allocation may help every pod, other changes those that refer to it. */
+static bool uses_claim(const struct pod *pod, const struct cluster_event *event)
+{
+    const struct resource_claim *before = event->before, *after = event->after;
+    if (!pod)
+        return before && before->status.allocation && !(after && after->status.allocation);
+    const struct meta *claim = after ? &after->meta : &before->meta;
+    if (!str_eq(pod->meta.namespace, claim->namespace))
+        return false;
+    list_for(&pod->spec.resource_claims, item) {
+        struct str name = name_of_claim(pod, item);
+        if (name.len && str_eq(name, claim->name))
+            return true;
+    }
+    return false;
+}
+
 HINT(pod_changed)
 {
     struct claim_list claims;
@@ -435,8 +560,11 @@ HINT(pod_changed)
 
 static const struct event_rule events[] = {
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL | ACTION_NODE_ALLOCATABLE, NULL },
-    { EVENT_RESOURCE_CLAIM, ACTION_ADD | ACTION_UPDATE, claim_changed },
-    { EVENT_POD, ACTION_POD_GENERATED_CLAIM, pod_changed },
+    { EVENT_RESOURCE_CLAIM, ACTION_ADD | ACTION_UPDATE, claim_changed, .affects = uses_claim },
+    { EVENT_RESOURCE_CLAIM, ACTION_DELETE, claim_deleted, .since = BEHAVIOUR_deleted_claims_wake,
+      .affects = uses_claim },
+    { EVENT_POD, ACTION_POD_GENERATED_CLAIM, pod_changed, ANY_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_GENERATED_CLAIM, pod_changed, DIVIDED_POD_RULE },
     { EVENT_DEVICE_CLASS, ACTION_ADD | ACTION_UPDATE, NULL },
     { EVENT_RESOURCE_SLICE, ACTION_ADD | ACTION_UPDATE, NULL },
     { 0 },
@@ -444,6 +572,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_dynamic_resources = {
     .name = "DynamicResources",
+    .ignores_resizes = true,
     .args = &dynamic_resources_args_kind,
     .doc = "Allocates devices for the claims of a pod on the node that it gets.",
     .reads = READS("metadata.namespace", "spec.resourceClaims", "spec.containers[].resources",
@@ -452,9 +581,12 @@ const struct plugin plugin_dynamic_resources = {
     .release = release,
     .forget = forget,
     .pre_enqueue = pre_enqueue,
+    .silent_points = POINT_BIT(POINT_POD_GROUP_POST_FILTER),
+    .needs_pre_filter = POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_SCORE),
     .pre_filter = pre_filter,
     .filter = filter,
     .post_filter = post_filter,
+    .post_filter_repeats = true,
     .score = score,
     .normalize = normalize_highest_best,
     .rows = &rows,

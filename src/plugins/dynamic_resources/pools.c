@@ -2,6 +2,7 @@
 #include "plugins/dynamic_resources/pools.h"
 
 #include "api/labels.h"
+#include "plugins/dynamic_resources/allocator.h"
 
 /* ---- which slices are for the node ---- */
 static void put_requirements(struct strbuf *out, const struct selector_requirement *items, uint32_t len)
@@ -71,11 +72,31 @@ static int any_device_matches(const struct node *node, const struct resource_sli
     return 0;
 }
 
-/* 1: it must be looked at for the node; 0: not; -1: why not. */
-static int is_relevant(const struct node *node, const struct resource_slice *slice, struct arena *arena,
-                       struct str *ret_why)
+/* Some of its devices cannot be shared with others as the counters would allow. */
+static bool has_compatibility_groups(const struct resource_slice *slice)
 {
-    if (slice->shared_counters.len)
+    list_for(&slice->devices, device)
+        list_for(&device->consumes_counters, consumed)
+            if (consumed->compatibility_groups.len)
+                return true;
+    return false;
+}
+
+/* A slice that cannot be understood is left out, so that its pool is incomplete. */
+static bool is_ignored(const struct allocation_rules *rules, const struct resource_slice *slice)
+{
+    return rules->release->newest_device_fields_count && !rules->compatibility_groups &&
+           has_compatibility_groups(slice);
+}
+
+/* 1: it must be looked at for the node; 0: not; -1: why not. */
+static int is_relevant(const struct allocation_rules *rules, const struct node *node,
+                       const struct resource_slice *slice, struct arena *arena, struct str *ret_why)
+{
+    if ((!rules->partitions && (slice->per_device_node_selection.set || slice->shared_counters.len)) ||
+        is_ignored(rules, slice))
+        return 0;
+    if (slice->shared_counters.len && !rules->counters_have_nodes)
         return 1;
     if (slice->node_name.len || slice->all_nodes.value || slice->node_selector) {
         int r = node_matches(node, slice->node_name, slice->all_nodes.value, slice->node_selector, arena,
@@ -143,11 +164,13 @@ static bool counters_exist(const struct slice_list *counting, const struct slice
     return true;
 }
 
-static bool is_valid(const struct pool *pool)
+static bool is_valid(const struct allocation_rules *rules, const struct pool *pool)
 {
-    return names_are_unique(&pool->offers) && sets_are_unique(&pool->counting) &&
-           counters_exist(&pool->counting, &pool->offers) &&
-           counters_exist(&pool->counting, &pool->counting) && counters_exist(&pool->counting, &pool->others);
+    if (!names_are_unique(&pool->offers) || !rules->partitions)
+        return names_are_unique(&pool->offers);
+    return sets_are_unique(&pool->counting) && counters_exist(&pool->counting, &pool->offers) &&
+           (rules->counters_have_nodes || counters_exist(&pool->counting, &pool->counting)) &&
+           counters_exist(&pool->counting, &pool->others);
 }
 
 static bool needs_preparation(const struct pool *pool)
@@ -161,13 +184,14 @@ static bool needs_preparation(const struct pool *pool)
 
 /* ---- pools ---- */
 /* The slices of a pool that are for the node, of the newest generation that has any. */
-static bool take_slices(const struct slice_pool *source, const struct node *node, struct arena *arena,
-                        struct slice_list *ret, struct str *ret_why)
+static bool take_slices(const struct allocation_rules *rules, const struct slice_pool *source,
+                        const struct node *node, struct arena *arena, struct slice_list *ret,
+                        struct str *ret_why)
 {
     *ret = (struct slice_list){ .items = arena_array(arena, const struct resource_slice *, source->len) };
     for (uint32_t i = 0; i < source->len; i++) {
         const struct resource_slice *slice = source->slices[i];
-        int r = is_relevant(node, slice, arena, ret_why);
+        int r = is_relevant(rules, node, slice, arena, ret_why);
         if (r < 0)
             return false;
         int64_t newest = ret->len ? ret->items[0]->pool_generation : INT64_MIN;
@@ -189,8 +213,8 @@ static bool has_slice(const struct slice_list *list, const struct resource_slice
 }
 
 /* The rest of the generation, which is for other nodes; false: there is a newer one. */
-static bool take_others(const struct slice_pool *source, const struct slice_list *taken, struct arena *arena,
-                        struct slice_list *ret)
+static bool take_others(const struct allocation_rules *rules, const struct slice_pool *source,
+                        const struct slice_list *taken, struct arena *arena, struct slice_list *ret)
 {
     int64_t generation = taken->items[0]->pool_generation;
     *ret = (struct slice_list){ .items = arena_array(arena, const struct resource_slice *, source->len) };
@@ -198,48 +222,56 @@ static bool take_others(const struct slice_pool *source, const struct slice_list
         const struct resource_slice *slice = source->slices[i];
         if (slice->pool_generation > generation)
             return false;
-        if (slice->pool_generation == generation && !has_slice(taken, slice))
+        if (slice->pool_generation == generation && !has_slice(taken, slice) && !is_ignored(rules, slice))
             ret->items[ret->len++] = slice;
     }
     return true;
 }
 
-static void sort_slices(struct pool *pool, const struct slice_list *slices, struct arena *arena)
+/* Counters count wherever their slice is. */
+static void sort_slices(struct pool *pool, const struct slice_list *slices, const struct slice_list *others,
+                        struct arena *arena)
 {
     pool->offers.items = arena_array(arena, const struct resource_slice *, slices->len);
-    pool->counting.items = arena_array(arena, const struct resource_slice *, slices->len);
-    for (uint32_t i = 0; i < slices->len; i++) {
-        struct slice_list *list = slices->items[i]->shared_counters.len ? &pool->counting : &pool->offers;
-        list->items[list->len++] = slices->items[i];
+    pool->others.items = arena_array(arena, const struct resource_slice *, others->len);
+    pool->counting.items =
+        arena_array(arena, const struct resource_slice *, (size_t)slices->len + others->len);
+    for (uint32_t i = 0; i < slices->len + others->len; i++) {
+        bool is_other = i >= slices->len;
+        const struct resource_slice *slice = is_other ? others->items[i - slices->len] : slices->items[i];
+        struct slice_list *list = slice->shared_counters.len ? &pool->counting
+                                  : is_other                 ? &pool->others
+                                                             : &pool->offers;
+        list->items[list->len++] = slice;
     }
 }
 
 /* *ret is NULL where the pool has nothing for the node. */
-static bool build_pool(const struct slice_pool *source, const struct node *node, struct arena *arena,
-                       struct pool **ret, struct str *ret_why)
+static bool build_pool(const struct allocation_rules *rules, const struct slice_pool *source,
+                       const struct node *node, struct arena *arena, struct pool **ret, struct str *ret_why)
 {
     struct slice_list slices, others = { 0 };
     *ret = NULL;
-    if (!take_slices(source, node, arena, &slices, ret_why))
+    if (!take_slices(rules, source, node, arena, &slices, ret_why))
         return false;
     if (!slices.len)
         return true;
     int64_t wanted = slices.items[0]->pool_slice_count;
     bool complete = slices.len == wanted;
-    if (!complete && !take_others(source, &slices, arena, &others))
+    if (!complete && !take_others(rules, source, &slices, arena, &others))
         return true; /* outdated: the newer slices have nothing for the node */
     struct pool *pool = arena_new(arena, struct pool);
-    *pool = (struct pool){ .driver = source->driver, .name = source->name, .others = others };
+    *pool = (struct pool){ .driver = source->driver, .name = source->name, .source = source };
     *ret = pool;
     if (!complete && (int64_t)slices.len + others.len != wanted) {
         pool->incomplete = true;
         return true;
     }
-    sort_slices(pool, &slices, arena);
-    pool->invalid = !is_valid(pool);
+    sort_slices(pool, &slices, &others, arena);
+    pool->invalid = !is_valid(rules, pool);
     if (pool->invalid)
         pool->offers.len = 0;
-    pool->has_binding_conditions = needs_preparation(pool);
+    pool->has_binding_conditions = !rules->oldest && needs_preparation(pool);
     return true;
 }
 
@@ -259,8 +291,8 @@ static void list_candidates(struct pools *pools, struct arena *arena)
     }
 }
 
-bool pools_gather(struct cluster *cluster, const struct node *node, struct arena *arena, struct pools *ret,
-                  struct str *ret_why)
+bool pools_gather(struct cluster *cluster, const struct allocation_rules *rules, const struct node *node,
+                  struct arena *arena, struct pools *ret, struct str *ret_why)
 {
     struct slice_pools sources = devices_pools(cluster, node->meta.name, arena);
     struct pool **last = arena_array(arena, struct pool *, sources.len);
@@ -268,7 +300,7 @@ bool pools_gather(struct cluster *cluster, const struct node *node, struct arena
     *ret = (struct pools){ .items = arena_array(arena, struct pool *, sources.len) };
     for (uint32_t i = 0; i < sources.len; i++) {
         struct pool *pool;
-        if (!build_pool(sources.items[i], node, arena, &pool, ret_why))
+        if (!build_pool(rules, sources.items[i], node, arena, &pool, ret_why))
             return false;
         if (pool && pool->has_binding_conditions)
             last[last_len++] = pool;

@@ -8,6 +8,7 @@
 
 #include "cluster/devices.h"
 
+struct allocation_rules;
 struct cel_value;
 
 /* A counter that partitions of a device share. */
@@ -28,6 +29,7 @@ struct pool {
     struct slice_list offers;   /* slices with devices for the node */
     struct slice_list counting; /* slices with shared counters */
     struct slice_list others;   /* slices for other nodes, whose devices share the counters */
+    const struct slice_pool *source;
     struct pool_counter *counters;
     uint32_t counters_len;
     bool counters_known;
@@ -41,11 +43,12 @@ struct candidate {
     const struct device_use *use; /* see candidate_use() */
     bool use_known;
 
-    const struct cel_value *seen; /* as expressions see it; made when needed */
-    uint64_t *claims;             /* picked it: a bit per claim; NULL: none so far */
-    uint32_t claims_len;          /* how many did */
-    uint32_t shares;              /* of it that were picked */
-    struct quantity *taken;       /* by those, per capacity; NULL: nothing so far */
+    const struct cel_value *seen;  /* as expressions see it; made when needed */
+    struct derived_value *derived; /* attributes that requests gave it (constraints.c) */
+    uint64_t *claims;              /* picked it: a bit per claim; NULL: none so far */
+    uint32_t claims_len;           /* how many did */
+    uint32_t shares;               /* of it that were picked */
+    struct quantity *taken;        /* by those, per capacity; NULL: nothing so far */
 };
 
 struct pools {
@@ -56,8 +59,8 @@ struct pools {
 };
 
 /* False: *ret_why says what is wrong with a slice. Everything is in the arena. */
-bool pools_gather(struct cluster *cluster, const struct node *node, struct arena *arena, struct pools *ret,
-                  struct str *ret_why);
+bool pools_gather(struct cluster *cluster, const struct allocation_rules *rules, const struct node *node,
+                  struct arena *arena, struct pools *ret, struct str *ret_why);
 /* Is the device on the node, by its own fields? 1, 0, or -1: its selector is invalid, and *ret_why says how. */
 int pools_device_matches(const struct node *node, const struct device *device, struct arena *arena,
                          struct str *ret_why);
@@ -67,5 +70,8 @@ const struct device_use *candidate_use(struct candidate *candidate, const struct
 /* Takes the counters that the device needs; false: there are not enough, and none were taken. */
 bool candidate_take_counters(struct candidate *candidate, const struct cluster *cluster, struct arena *arena);
 void candidate_return_counters(struct candidate *candidate);
+/* May it consume counters beside the devices that do already? (groups.c) */
+bool candidate_is_compatible(const struct pools *pools, const struct candidate *candidate,
+                             const struct cluster *cluster);
 
 #endif

@@ -1,10 +1,48 @@
 /* request.c: what claims request, checked before the search, and which devices match; see search.h. */
+#include <string.h>
+
 #include "plugins/dynamic_resources/search.h"
 
 #define MODE_ALL "All"
 #define MODE_EXACT_COUNT "ExactCount"
+#define NO_SUCH_KEY "no such key:"
+#define NO_SUCH_KEY_HINT \
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() " \
+    "for " \
+    "optional fields"
 
 /* ---- matching ---- */
+const struct cel_value *search_sight(struct search *search, struct candidate *candidate, struct str *ret_why)
+{
+    const struct allocation_rules *rules = search->input->rules;
+    if (!candidate->seen)
+        candidate->seen =
+            selectors_device(candidate->device, candidate->pool->driver,
+                             (struct device_sight){ search->input->selectors->lists, !rules->oldest },
+                             search->input->scratch, ret_why);
+    return candidate->seen;
+}
+
+/* Which selector of which class or claim failed, and how. */
+static void selector_fails(struct search *search, const struct wanted_claim *claim,
+                           const struct device_class *class, uint32_t number,
+                           const struct candidate *candidate, enum selector_result result, struct str why)
+{
+    struct arena *scratch = search->input->scratch;
+    struct str on = STR(""), hint = STR("");
+    if (search->input->rules->release->selector_errors_name_the_device && result == SELECTOR_FAILED) {
+        on = arena_printf(scratch, " on device " STR_FMT "/" STR_FMT "/" STR_FMT,
+                          STR_ARG(candidate->pool->driver), STR_ARG(candidate->pool->name),
+                          STR_ARG(candidate->device->name));
+        if (memmem(why.ptr, why.len, NO_SUCH_KEY, sizeof(NO_SUCH_KEY) - 1))
+            hint = STR(NO_SUCH_KEY_HINT);
+    }
+    struct str owner = class ? arena_printf(scratch, "class " STR_FMT, STR_ARG(class->meta.name))
+                             : arena_printf(scratch, "claim " META_FMT, META_ARG(&claim->api->meta));
+    search_fails(search, STR_FMT ": selector #%u" STR_FMT ": " STR_FMT STR_FMT, STR_ARG(owner), number,
+                 STR_ARG(on), STR_ARG(why), STR_ARG(hint));
+}
+
 /* All selectors must match. `class`: the class that has them; NULL: the request has them. */
 static int selectors_all_match(struct search *search, const struct wanted_claim *claim,
                                const struct device_class *class, const struct device_selector *selectors,
@@ -17,21 +55,15 @@ static int selectors_all_match(struct search *search, const struct wanted_claim 
             return -1;
         /* A selector of an unknown kind has no expression. */
         struct str expression = selectors[i].cel ? selectors[i].cel->expression : STR("");
-        int r = -1;
-        if (!candidate->seen)
-            candidate->seen = selectors_device(candidate->device, candidate->pool->driver, scratch, &why);
-        if (candidate->seen)
+        enum selector_result r = SELECTOR_FAILED;
+        if (search_sight(search, candidate, &why))
             r = selectors_match(search->input->selectors, expression, candidate->seen, scratch, &why);
         else
             why = arena_printf(scratch, "CEL runtime error: " STR_FMT, STR_ARG(why));
-        if (r < 0 && class)
-            search_fails(search, "class " STR_FMT ": selector #%u: " STR_FMT, STR_ARG(class->meta.name), i,
-                         STR_ARG(why));
-        else if (r < 0)
-            search_fails(search, "claim " META_FMT ": selector #%u: " STR_FMT, META_ARG(&claim->api->meta), i,
-                         STR_ARG(why));
+        if (r < 0)
+            selector_fails(search, claim, class, i, candidate, r, why);
         if (r <= 0)
-            return r;
+            return r < 0 ? -1 : 0;
     }
     return 1;
 }
@@ -64,6 +96,8 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
                    struct candidate *candidate)
 {
     size_t number = (size_t)(candidate - search->pools.candidates);
+    if (candidate->device->binding_conditions.len && !search->input->rules->preparation)
+        return 0;
     if (!alternative->matches)
         alternative->matches = arena_array(search->input->scratch, uint8_t, search->pools.candidates_len);
     if (alternative->matches[number] == MATCH_UNKNOWN) {
@@ -76,6 +110,26 @@ int search_matches(struct search *search, const struct wanted_claim *claim, stru
 }
 
 /* ---- preparing ---- */
+/* 1, 0, or -1: failed. */
+static int is_one_of_all(struct search *search, const struct wanted_claim *claim,
+                         struct alternative *alternative, struct candidate *candidate)
+{
+    enum capacity_in in =
+        search->input->rules->release->all_devices_need_room ? CAPACITY_IN_ALL : CAPACITY_IN_REST;
+    struct str why;
+    int r = search_matches(search, claim, alternative, candidate);
+    if (r <= 0)
+        return r;
+    r = capacity_suffices(search, alternative->api->capacity, candidate, in, &why);
+    if (r < 0)
+        search_fails(search,
+                     "claim " META_FMT ", request " STR_FMT ": checking capacity for device " STR_FMT
+                     ": " STR_FMT,
+                     META_ARG(&claim->api->meta), STR_ARG(alternative->name),
+                     STR_ARG(candidate->device->name), STR_ARG(why));
+    return r;
+}
+
 /* Which devices are "all"? While a pool is being updated or is invalid, that is unknown. */
 static bool find_all(struct search *search, const struct wanted_claim *claim, struct alternative *alternative)
 {
@@ -93,10 +147,10 @@ static bool find_all(struct search *search, const struct wanted_claim *claim, st
                 STR_ARG(pool->name), pool->incomplete ? "being updated" : "invalid");
         for (; next < pools->candidates_len && pools->candidates[next].pool == pool; next++) {
             struct candidate *candidate = &pools->candidates[next];
-            int r = search_matches(search, claim, alternative, candidate);
+            int r = is_one_of_all(search, claim, alternative, candidate);
             if (r < 0)
                 return false;
-            if (r && capacity_suffices(alternative->api->capacity, candidate, search->input->cluster))
+            if (r)
                 alternative->all[alternative->devices++] = candidate;
         }
     }
@@ -119,6 +173,13 @@ static bool prepare_alternative(struct search *search, const struct wanted_claim
                                 struct alternative *alternative)
 {
     const struct device_subrequest *api = alternative->api;
+    const struct allocation_rules *rules = search->input->rules;
+    if (api->derived_attributes.len && rules->release->newest_device_fields_count &&
+        !rules->derived_attributes)
+        return search_fails(search,
+                            "claim " META_FMT ", request " STR_FMT
+                            ": cannot handle request with derived attributes, the feature is disabled",
+                            META_ARG(&claim->api->meta), STR_ARG(alternative->name));
     if (!check_selectors(search, claim, alternative))
         return false;
     if (!api->device_class_name.len)
@@ -147,6 +208,32 @@ static bool prepare_alternative(struct search *search, const struct wanted_claim
                         STR_ARG(api->allocation_mode));
 }
 
+/* Does the request need what is off? */
+static bool check_gates(struct search *search, const struct wanted_claim *claim,
+                        const struct device_request *api)
+{
+    const struct allocation_rules *rules = search->input->rules;
+    if (api->first_available.len && !rules->alternatives)
+        return search_fails(search,
+                            "claim " META_FMT ", request " STR_FMT
+                            ": has subrequests, but the DRAPrioritizedList feature is disabled",
+                            META_ARG(&claim->api->meta), STR_ARG(api->name));
+    if (rules->shares || rules->oldest)
+        return true;
+    if (api->exactly && api->exactly->capacity)
+        return search_fails(search,
+                            "claim " META_FMT ", request " STR_FMT
+                            ": has capacity requests, but the DRAConsumableCapacity feature is disabled",
+                            META_ARG(&claim->api->meta), STR_ARG(api->name));
+    list_for(&api->first_available, sub)
+        if (sub->capacity)
+            return search_fails(search,
+                                "claim " META_FMT ", subrequest " STR_FMT
+                                ": has capacity requests, but the DRAConsumableCapacity feature is disabled",
+                                META_ARG(&claim->api->meta), STR_ARG(sub->name));
+    return true;
+}
+
 /* *ret_devices: it needs at least so many. */
 static bool prepare_request(struct search *search, struct wanted_claim *claim, uint32_t number,
                             int64_t *ret_devices)
@@ -156,6 +243,8 @@ static bool prepare_request(struct search *search, struct wanted_claim *claim, u
     uint32_t alternatives = api->first_available.len;
     *request = (struct wanted_request){ .api = api, .len = MAX(alternatives, 1u) };
     request->alternatives = arena_array(search->input->scratch, struct alternative, request->len);
+    if (!check_gates(search, claim, api))
+        return false;
     *ret_devices = INT64_MAX;
     for (uint32_t i = 0; i < request->len; i++) {
         const struct device_subrequest *sub = alternatives ? &api->first_available.items[i] : api->exactly;
@@ -176,7 +265,7 @@ static bool prepare_constraints(struct search *search, struct wanted_claim *clai
     claim->constraints = arena_array(search->input->scratch, struct constraint, api->spec.constraints.len);
     for (uint32_t i = 0; i < api->spec.constraints.len; i++)
         if (!constraint_init(&claim->constraints[i], &api->spec.constraints.items[i], api->spec.requests.len,
-                             search->input->scratch))
+                             search->input->rules, search->input->scratch))
             return search_fails(
                 search, "claim " META_FMT ", constraint #%u: empty constraint (unsupported constraint type?)",
                 META_ARG(&api->meta), i);
@@ -186,11 +275,19 @@ static bool prepare_constraints(struct search *search, struct wanted_claim *clai
 static bool prepare_claim(struct search *search, struct wanted_claim *claim)
 {
     const struct resource_claim *api = claim->api;
+    bool at_once = search->input->rules->release->device_limit_names_the_request;
     int64_t total = 0, devices;
     claim->requests = arena_array(search->input->scratch, struct wanted_request, api->spec.requests.len);
     for (uint32_t i = 0; i < api->spec.requests.len; i++) {
         if (!prepare_request(search, claim, i, &devices))
             return false;
+        if (at_once && devices > RESULTS_MAX - total)
+            return search_fails(search,
+                                "claim " META_FMT ", request " STR_FMT
+                                ": adding %lld devices exceeds the claim limit of %d, with %lld already "
+                                "accounted for",
+                                META_ARG(&api->meta), STR_ARG(api->spec.requests.items[i].name),
+                                (long long)devices, RESULTS_MAX, (long long)total);
         if (__builtin_add_overflow(total, devices, &total))
             total = INT64_MAX;
     }

@@ -15,9 +15,14 @@ enum { RESULTS_MAX = 32 }; /* devices of a claim */
 
 struct constraint {
     const struct device_constraint *api;
-    const struct device_attribute *first;     /* all must match it */
-    const struct device_attribute **distinct; /* the last one of each request of the claim; NULL: none */
-    uint32_t requests;
+    const struct device_attribute *first; /* all must match it */
+    /* No other one may be the same; some are NULL. Each device has its place, or each request, for its last device. */
+    const struct device_attribute **distinct;
+    uint32_t places;
+    bool by_request;
+    /* Attributes are sets: of the values of `first`, those that all of so many devices have, a bit each. */
+    uint64_t *common;
+    bool forgets;     /* a device that is put back leaves its mark there */
     uint32_t devices; /* how many were added */
 };
 
@@ -25,6 +30,7 @@ struct constraint {
 struct requester {
     uint32_t request;            /* its number in the claim */
     struct str name, subrequest; /* subrequest: empty for an exact request */
+    const struct device_subrequest *api;
 };
 
 /* An exact request, or one of the alternatives of another. */
@@ -79,6 +85,8 @@ struct search {
     })
 /* Sees what the claims want. False: the search has failed. */
 bool search_prepare(struct search *search);
+/* The device as expressions see it; NULL: *ret_why says why not. */
+const struct cel_value *search_sight(struct search *search, struct candidate *candidate, struct str *ret_why);
 /* Does the device satisfy the selectors of class and request, and is it on the node? 1, 0, or -1: failed. */
 int search_matches(struct search *search, const struct wanted_claim *claim, struct alternative *alternative,
                    struct candidate *candidate);
@@ -89,31 +97,37 @@ enum { STEP_NS = 100, LOOK_NS = 50, EVALUATION_NS = 2000 };
 /* False: the timeout is reached, and the search has failed. */
 bool search_spend(struct search *search, int64_t work_ns);
 /* A device that several claims may share. */
-static inline bool is_shareable(const struct candidate *candidate)
+static inline bool is_shareable(const struct search *search, const struct candidate *candidate)
 {
-    return candidate->device->allow_multiple_allocations.value;
+    return search->input->rules->shares && candidate->device->allow_multiple_allocations.value;
 }
 
 /* ---- constraints.c ---- */
 /* False: a constraint of no known kind. */
 bool constraint_init(struct constraint *constraint, const struct device_constraint *api, uint32_t requests,
-                     struct arena *arena);
-/* False: the device is not acceptable, and nothing was changed. */
-bool constraint_add(struct constraint *constraint, const struct requester *requester,
-                    const struct candidate *candidate);
+                     const struct allocation_rules *rules, struct arena *arena);
+/* 1, or 0: the device is not acceptable, and nothing was changed; -1: failed. */
+int constraint_add(struct search *search, struct constraint *constraint, const struct requester *requester,
+                   struct candidate *candidate);
 void constraint_remove(struct constraint *constraint, const struct requester *requester);
 
 /* ---- capacity.c ---- */
-/* What a request takes of one capacity of a device. */
-struct quantity capacity_consumed(const struct capacity_requirements *wanted,
+/* What a request takes of one capacity of a device that capacity_suffices() let pass. */
+struct quantity capacity_consumed(const struct allocation_rules *rules,
+                                  const struct capacity_requirements *wanted,
                                   const struct device_capacity *capacity);
-/* Is so much left of everything, with what claims hold and what this search has picked? */
-bool capacity_suffices(const struct capacity_requirements *wanted, struct candidate *candidate,
-                       const struct cluster *cluster);
+enum capacity_in {
+    CAPACITY_IN_ALL,  /* the device is not used by others */
+    CAPACITY_IN_REST, /* what claims hold, and what this search has picked, is not there */
+};
+/* Does the device have so much of everything? 1, 0, or -1: that cannot be computed, and *ret_why says why. */
+int capacity_suffices(const struct search *search, const struct capacity_requirements *wanted,
+                      struct candidate *candidate, enum capacity_in in, struct str *ret_why);
 /* A share of the device is picked, or put back. */
-void capacity_take(const struct capacity_requirements *wanted, struct candidate *candidate,
-                   struct arena *arena);
-void capacity_return(const struct capacity_requirements *wanted, struct candidate *candidate);
+void capacity_take(const struct search *search, const struct capacity_requirements *wanted,
+                   struct candidate *candidate);
+void capacity_return(const struct search *search, const struct capacity_requirements *wanted,
+                     struct candidate *candidate);
 
 /* ---- outcome.c ---- */
 /* What was picked for a claim, as its status says it. False: failed. */

@@ -118,14 +118,17 @@ static void normalize(_unused_ struct cycle *cycle, int64_t *scores, size_t len)
 }
 
 /* ---- queueing hints ---- */
-/* A namespaceSelector is matched against the labels of the pod's namespace, and against none, as the filter does. */
+/* A namespaceSelector is matched against the labels of the pod's namespace, and against none, as far as the filter does
+ * so. */
 static bool term_covers_namespace(const struct cluster *cluster, const struct pod_affinity_term *term,
                                   const struct pod *owner, struct str namespace)
 {
     static const struct str_map none;
     if (!term->namespaces.len && !term->namespace_selector)
         return str_eq(owner->meta.namespace, namespace);
-    if (str_list_has(&term->namespaces, namespace) || label_selector_matches(term->namespace_selector, &none))
+    bool asks_none = !cluster->features.release->selected_namespaces_are_a_list;
+    if (str_list_has(&term->namespaces, namespace) ||
+        (asks_none && label_selector_matches(term->namespace_selector, &none)))
         return true;
     const struct namespace *object = cluster_get(&cluster->namespaces, (struct str){ 0 }, namespace);
     return object && label_selector_matches(term->namespace_selector, &object->meta.labels);
@@ -228,7 +231,9 @@ HINT(node_changed)
 }
 
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_DELETE, pod_changed },
+    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_DELETE, pod_changed, ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_DELETE, pod_changed, DIVIDED_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_LABEL, hint_own_change, DIVIDED_POD_RULE },
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_LABEL, node_changed },
     { 0 },
 };
@@ -245,6 +250,7 @@ static const struct topology_rule rule = {
 
 const struct plugin plugin_inter_pod_affinity = {
     .name = "InterPodAffinity",
+    .ignores_resizes = true,
     .args = &inter_pod_affinity_args_kind,
     .doc = "Places pods next to, or away from, pods that their affinity terms select.",
     .reads = READS("metadata.namespace", "spec.affinity"),

@@ -18,6 +18,11 @@ static int balanced_init(const struct plugin_env *env, void **ret_self, struct e
     return scorer_init(scorer, env->cluster, args->resources.items, args->resources.len, true, err);
 }
 
+static void balanced_release(void *self)
+{
+    scorer_release(self);
+}
+
 static struct balanced_state *balanced_state(const struct scorer *scorer, const struct pod *pod,
                                              struct arena *arena)
 {
@@ -60,14 +65,19 @@ static int64_t evenness(const int64_t *requested, const int64_t *allocatable, ui
     return (int64_t)((1 - deviation) * SCORE_MAX);
 }
 
-static int64_t balanced_value(const struct scorer *scorer, struct node_view node, const int64_t *requests)
+/* `pod` is the one to log the amounts for; NULL: none. */
+static int64_t balanced_value(const struct scorer *scorer, struct node_view node, const int64_t *requests,
+                              const struct pod *pod)
 {
     int64_t requested[SCORER_RESOURCES_MAX], allocated[SCORER_RESOURCES_MAX],
         allocatable[SCORER_RESOURCES_MAX];
     scorer_node(scorer, node, requests, requested, allocated, allocatable);
     int64_t with = evenness(requested, allocatable, scorer->len);
     int64_t without = evenness(allocated, allocatable, scorer->len);
-    return SCORE_MAX / 2 + (SCORE_MAX / 2 + with - without) / 2;
+    int64_t score = SCORE_MAX / 2 + (SCORE_MAX / 2 + with - without) / 2;
+    if (pod)
+        scorer_log(scorer, node, pod, "NodeResourcesBalancedAllocation", allocatable, requested, score);
+    return score;
 }
 
 static struct status balanced_score(struct cycle *cycle, struct node_view node, int64_t *ret)
@@ -82,7 +92,7 @@ static struct status balanced_score(struct cycle *cycle, struct node_view node, 
         return STATUS_OK;
     if (!scorer->len)
         return reject(STATUS_ERROR, "resources not found");
-    *ret = balanced_value(scorer, node, state->requests);
+    *ret = balanced_value(scorer, node, state->requests, cycle->pod);
     return STATUS_OK;
 }
 
@@ -93,7 +103,15 @@ static bool rows_prepare(struct table *table, struct table_part *part)
     struct balanced_state *state = balanced_state(scorer, table->pod->api, &table->arena);
     part->scores = state->any;
     part->state = state;
-    return scorer->len > 0;
+    part->has_version = scorer->devices;
+    return scorer->len > 0 && !scorer_needs_devices(scorer, table->cluster, state->requests);
+}
+
+/* Device classes come and go. */
+static uint64_t rows_version(const struct table *table, const struct table_part *part)
+{
+    const struct balanced_state *state = part->state;
+    return scorer_needs_devices(part->instance->self, table->cluster, state->requests);
 }
 
 /* With two resources the standard deviation is half the difference of the shares. */
@@ -134,12 +152,14 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
         if (!table->rejection[row])
             table->local[row] +=
                 (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
-                                        state->requests) *
+                                        state->requests, NULL) *
                 part->instance->weight;
     }
 }
 
-static const struct row_forms rows = { .prepare = rows_prepare, .score = rows_score };
+static const struct row_forms rows = { .prepare = rows_prepare,
+                                       .version = rows_version,
+                                       .score = rows_score };
 
 const struct plugin plugin_node_resources_balanced_allocation = {
     .name = "NodeResourcesBalancedAllocation",
@@ -147,6 +167,7 @@ const struct plugin plugin_node_resources_balanced_allocation = {
     .doc = "Prefers nodes on which the pod makes the shares of the resources in use more equal.",
     .reads = RESOURCE_READS,
     .init = balanced_init,
+    .release = balanced_release,
     .pre_score = balanced_pre_score,
     .score = balanced_score,
     .rows = &rows,

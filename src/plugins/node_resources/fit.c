@@ -28,15 +28,18 @@ struct want {
     int64_t value;
 };
 
-enum { WANTS_MAX = 61 };
-
+/* What the pod needs of columns, and the resources that no node has and no device stands for. */
 struct wants {
-    uint32_t len; /* at most WANTS_MAX */
+    struct str *missing;
+    uint32_t missing_len;
+    uint32_t len;
     struct want items[];
 };
 
 struct fit_state {
     struct wants *wants;                    /* NULL: PreFilter did not run */
+    uint64_t shorts;                        /* of the last node that was rejected, */
+    struct status status;                   /* and its status: many nodes have the same */
     bool scores;                            /* requests are known */
     int64_t requests[SCORER_RESOURCES_MAX]; /* for scoring */
 };
@@ -59,6 +62,11 @@ static int fit_init(const struct plugin_env *env, void **ret_self, struct error 
     *ret_self = fit;
     return scorer_init(&fit->scorer, env->cluster, strategy->resources.items, strategy->resources.len, false,
                        err);
+}
+
+static void fit_release(void *self)
+{
+    scorer_release(&((struct fit *)self)->scorer);
 }
 
 static bool listed(const struct str_list *list, struct str name)
@@ -92,11 +100,22 @@ static bool is_wanted(const struct amount *want)
     return want->resource >= RES_SCALAR_FIRST ? want->value != 0 : want->value > 0;
 }
 
+static void add_missing(const struct fit *fit, const struct cluster *cluster,
+                        const struct absent_list *absent, struct wants *wants, struct arena *arena)
+{
+    wants->missing = absent->len ? arena_array(arena, struct str, absent->len) : NULL;
+    for (uint32_t i = 0; i < absent->len; i++) {
+        struct str name = absent->items[i].resource->name;
+        if (!is_ignored(fit, name) && !device_class_provides(cluster, name))
+            wants->missing[wants->missing_len++] = name;
+    }
+}
+
 static struct wants *wants_of(const struct fit *fit, const struct cluster *cluster,
                               const struct pod_class *cls, struct arena *arena)
 {
     struct wants *wants = arena_zalloc(arena, sizeof(*wants) + cls->fit_len * sizeof(struct want));
-    for (uint32_t i = 0; i < cls->fit_len && wants->len < WANTS_MAX; i++) {
+    for (uint32_t i = 0; i < cls->fit_len; i++) {
         const struct amount *want = &cls->fit[i];
         struct str name = cluster->resource_names.items[want->resource];
         bool scalar = want->resource >= RES_SCALAR_FIRST;
@@ -104,13 +123,16 @@ static struct wants *wants_of(const struct fit *fit, const struct cluster *clust
             wants->items[wants->len++] =
                 (struct want){ want->resource, scalar && device_class_provides(cluster, name), want->value };
     }
+    add_missing(fit, cluster, &cls->fit_absent, wants, arena);
     return wants;
 }
 
 static struct status fit_pre_filter(struct cycle *cycle, struct node_names *narrow)
 {
     (void)narrow;
-    fit_state(cycle)->wants = wants_of(cycle_self(cycle), cycle->cluster, cycle->info->class, cycle->arena);
+    struct fit_state *state = fit_state(cycle);
+    state->wants = wants_of(cycle_self(cycle), cycle->cluster, cycle->info->class, cycle->arena);
+    state->shorts = 0;
     return STATUS_OK;
 }
 
@@ -119,18 +141,26 @@ static bool is_left_to_devices(const struct want *want, int64_t there)
     return want->by_devices && there <= 0;
 }
 
-/* What the node is short of: bits, the last ones by number of the want. */
-enum { SHORT_OF_PODS = 1, SHORT_FOR_EVER = 2, SHORT_OF_FIRST = 4, SHORT_BITS = 2 };
+/* What the node is short of: bits, the last ones by number of the want. No node has what is missing. */
+enum { SHORT_OF_PODS = 1, SHORT_FOR_EVER = 2, SHORT_OF_MISSING = 4, SHORT_OF_FIRST = 8, SHORT_BITS = 3 };
+enum { WANTS_IN_BITS = 64 - SHORT_BITS };
 
-/* Inlined into the repair of rows, where the view is of the cluster as it is. */
+static _always_inline_ bool is_short(const struct want *want, struct node_view node, int64_t there)
+{
+    return want->value > wrap_add(there, -node_used(node, want->resource)) &&
+           !is_left_to_devices(want, there);
+}
+
+/* Inlined into the repair of rows, where the view is of the cluster as it is. Of at most WANTS_IN_BITS. */
 static _always_inline_ uint64_t shortage(const struct wants *wants, struct node_view node)
 {
     uint64_t shorts = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
+    if (wants->missing_len)
+        shorts |= SHORT_OF_MISSING | SHORT_FOR_EVER;
     for (uint32_t i = 0; i < wants->len; i++) {
         const struct want *want = &wants->items[i];
         int64_t there = node_alloc(node, want->resource);
-        if (want->value > wrap_add(there, -node_used(node, want->resource)) &&
-            !is_left_to_devices(want, there))
+        if (is_short(want, node, there))
             shorts |= (uint64_t)SHORT_OF_FIRST << i | (want->value > there ? SHORT_FOR_EVER : 0);
     }
     return shorts;
@@ -141,42 +171,112 @@ static int by_text(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static void add_reasons(struct cycle *cycle, const struct wants *wants, uint64_t shorts, uint32_t from,
-                        uint32_t to, struct str *reasons, uint32_t *len)
+/* The resources that are short, by number of the want; NULL: as the bits say. */
+struct shortages {
+    const struct wants *wants;
+    uint64_t bits;
+    const bool *by_want;
+};
+
+static bool shortages_have(const struct shortages *shorts, uint32_t i)
 {
-    for (uint32_t i = 0; i < wants->len; i++) {
-        uint32_t resource = wants->items[i].resource;
-        if (shorts & (uint64_t)SHORT_OF_FIRST << i && resource >= from && resource < to)
+    return shorts->by_want ? shorts->by_want[i] : shorts->bits >> (SHORT_BITS + i) & 1;
+}
+
+static void add_reasons(struct cycle *cycle, const struct shortages *shorts, uint32_t from, uint32_t to,
+                        struct str *reasons, uint32_t *len)
+{
+    for (uint32_t i = 0; i < shorts->wants->len; i++) {
+        uint32_t resource = shorts->wants->items[i].resource;
+        if (resource >= from && resource < to && shortages_have(shorts, i))
             reasons[(*len)++] = arena_printf(cycle->arena, "Insufficient " STR_FMT,
                                              STR_ARG(cycle->cluster->resource_names.items[resource]));
     }
 }
 
 /* The reference walks scalar resources in no particular order; we name them sorted. */
-static struct status shortage_status(struct cycle *cycle, const struct wants *wants, uint64_t shorts)
+static struct status shortage_status(struct cycle *cycle, const struct shortages *shorts)
 {
-    struct str *reasons = arena_array(cycle->arena, struct str, wants->len + 1);
+    const struct wants *wants = shorts->wants;
     uint32_t len = 0;
-    if (!shorts)
+    if (!shorts->bits)
         return STATUS_OK;
-    if (shorts & SHORT_OF_PODS)
+    struct str *reasons = arena_array(cycle->arena, struct str, (size_t)wants->len + wants->missing_len + 1);
+    if (shorts->bits & SHORT_OF_PODS)
         reasons[len++] = STR("Too many pods");
     for (uint32_t resource = RES_CPU; resource <= RES_EPHEMERAL; resource++)
-        add_reasons(cycle, wants, shorts, resource, resource + 1, reasons, &len);
+        add_reasons(cycle, shorts, resource, resource + 1, reasons, &len);
     uint32_t fixed = len;
-    add_reasons(cycle, wants, shorts, RES_SCALAR_FIRST, UINT32_MAX, reasons, &len);
+    add_reasons(cycle, shorts, RES_SCALAR_FIRST, UINT32_MAX, reasons, &len);
+    for (uint32_t i = 0; i < wants->missing_len; i++)
+        reasons[len++] = arena_printf(cycle->arena, "Insufficient " STR_FMT, STR_ARG(wants->missing[i]));
     qsort(reasons + fixed, len - fixed, sizeof(*reasons), by_text);
-    return (struct status){ .code = shorts & SHORT_FOR_EVER ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
+    return (struct status){ .code =
+                                shorts->bits & SHORT_FOR_EVER ? STATUS_UNRESOLVABLE : STATUS_UNSCHEDULABLE,
                             .reasons = reasons,
                             .len = len };
 }
 
+/* More resources than there are bits. */
+static struct status status_of_many(struct cycle *cycle, const struct wants *wants, struct node_view node)
+{
+    bool *by_want = arena_array(cycle->arena, bool, wants->len);
+    uint64_t bits = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
+    if (wants->missing_len)
+        bits |= SHORT_OF_MISSING | SHORT_FOR_EVER;
+    for (uint32_t i = 0; i < wants->len; i++) {
+        int64_t there = node_alloc(node, wants->items[i].resource);
+        by_want[i] = is_short(&wants->items[i], node, there);
+        if (by_want[i])
+            bits |= SHORT_OF_FIRST | (wants->items[i].value > there ? SHORT_FOR_EVER : 0);
+    }
+    return shortage_status(cycle, &(struct shortages){ wants, bits, by_want });
+}
+
+/* What the pod's node counts for it already. */
+static int64_t counted_already(const struct pod_usage *used, uint32_t resource)
+{
+    for (uint32_t i = 0; i < used->len; i++)
+        if (used->items[i].resource == resource)
+            return used->items[i].value;
+    return 0;
+}
+
+/* A resize of a pod on its own node, where it is counted with the larger size: the node is short if it is promised more
+ * than it has. As in the reference the pod needs another place among the node's pods, and of scalar resources only what
+ * is not counted yet is looked at. */
+static struct status status_of_resize(struct cycle *cycle, const struct wants *wants, struct node_view node)
+{
+    bool *by_want = arena_array(cycle->arena, bool, wants->len);
+    uint64_t bits = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
+    for (uint32_t i = 0; i < wants->len; i++) {
+        struct want more = wants->items[i];
+        int64_t there = node_alloc(node, more.resource), value = more.value;
+        bool scalar = more.resource >= RES_SCALAR_FIRST;
+        more.value = MAX(wrap_add(value, -counted_already(pod_used(cycle->info), more.resource)), 0);
+        by_want[i] = !(scalar && !more.value) && is_short(&more, node, there);
+        if (by_want[i])
+            bits |= SHORT_OF_FIRST | ((scalar ? more.value : value) > there ? SHORT_FOR_EVER : 0);
+    }
+    return shortage_status(cycle, &(struct shortages){ wants, bits, by_want });
+}
+
 static struct status fit_filter(struct cycle *cycle, struct node_view node)
 {
-    const struct wants *wants = fit_state(cycle)->wants;
+    struct fit_state *state = fit_state(cycle);
+    const struct wants *wants = state->wants;
     if (!wants)
         return reject(STATUS_ERROR, "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
-    return shortage_status(cycle, wants, shortage(wants, node));
+    if (cycle->info->resize_deferred && cycle->info->row == node.row)
+        return status_of_resize(cycle, wants, node);
+    if (wants->len > WANTS_IN_BITS)
+        return status_of_many(cycle, wants, node);
+    uint64_t shorts = shortage(wants, node);
+    if (shorts && shorts != state->shorts) {
+        state->status = shortage_status(cycle, &(struct shortages){ wants, shorts, NULL });
+        state->shorts = shorts;
+    }
+    return shorts ? state->status : STATUS_OK;
 }
 
 /* ---- scoring ---- */
@@ -255,6 +355,10 @@ static int64_t fit_value(const struct fit *fit, const int64_t *requested, const 
     return ratio ? (int64_t)round((double)sum / (double)weights) : sum / weights;
 }
 
+static const char *const strategy_names[] = { [SCORING_LEAST_ALLOCATED] = "LeastAllocated",
+                                              [SCORING_MOST_ALLOCATED] = "MostAllocated",
+                                              [SCORING_REQUESTED_TO_CAPACITY] = "RequestedToCapacityRatio" };
+
 static struct status fit_score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
     const struct fit *fit = cycle_self(cycle);
@@ -263,6 +367,7 @@ static struct status fit_score(struct cycle *cycle, struct node_view node, int64
         allocatable[SCORER_RESOURCES_MAX];
     scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
     *ret = fit_value(fit, requested, allocatable);
+    scorer_log(&fit->scorer, node, cycle->pod, strategy_names[fit->strategy], allocatable, requested, *ret);
     return STATUS_OK;
 }
 
@@ -280,17 +385,23 @@ static bool rows_prepare(struct table *table, struct table_part *part)
     scorer_requests(&fit->scorer, table->pod->api, &table->arena, state->requests);
     part->state = state;
     part->filters = part->scores = true;
-    part->has_version = false;
+    part->has_version = table->pod->class->fit_absent.len > 0 || fit->scorer.devices;
     for (uint32_t i = 0; i < state->wants->len; i++)
         part->has_version |= state->wants->items[i].resource >= RES_SCALAR_FIRST;
-    return state->wants->len <= 32 - SHORT_BITS; /* a detail has 32 bits */
+    return state->wants->len <= 32 - SHORT_BITS /* a detail has 32 bits */ &&
+           !scorer_needs_devices(&fit->scorer, table->cluster, state->requests);
 }
 
 /* Device classes come and go. */
 static uint64_t rows_version(const struct table *table, const struct table_part *part)
 {
     const struct wants *wants = ((const struct rows_state *)part->state)->wants;
-    uint64_t version = 0;
+    const struct absent_list *absent = &table->pod->class->fit_absent;
+    const struct fit *fit = part->instance->self;
+    const int64_t *requests = ((const struct rows_state *)part->state)->requests;
+    uint64_t version = scorer_needs_devices(&fit->scorer, table->cluster, requests);
+    for (uint32_t i = 0; table->cluster->device_classes.len && i < absent->len; i++)
+        version = version * 31 + device_class_provides(table->cluster, absent->items[i].resource->name);
     for (uint32_t i = 0; i < wants->len; i++)
         version = version * 2 +
                   device_class_provides(table->cluster,
@@ -322,8 +433,11 @@ static void rows_filter(struct table *table, struct table_part *part, struct row
     if (span.rows)
         return;
     uint8_t *shorts = arena_array(table_scratch(table), uint8_t, span.len); /* a flag per row */
-    mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, shorts);
-    for (uint32_t i = 0; i < wants->len; i++)
+    if (wants->missing_len)
+        memset(shorts, 1, span.len);
+    else
+        mark_short(col->alloc[RES_PODS], col->used[RES_PODS], 1, span.len, shorts);
+    for (uint32_t i = 0; !wants->missing_len && i < wants->len; i++)
         mark_short(col->alloc[wants->items[i].resource], col->used[wants->items[i].resource],
                    wants->items[i].value, span.len, shorts);
     for (uint32_t row = 0; row < span.len; row++)
@@ -402,7 +516,8 @@ static struct status rows_explain(struct table *table, struct table_part *part, 
                                   uint32_t row, uint32_t detail)
 {
     (void)table, (void)row;
-    return shortage_status(cycle, ((const struct rows_state *)part->state)->wants, detail);
+    const struct wants *wants = ((const struct rows_state *)part->state)->wants;
+    return shortage_status(cycle, &(struct shortages){ wants, detail, NULL });
 }
 
 static const struct row_forms rows = {
@@ -422,6 +537,11 @@ static int64_t offered(const struct cluster *cluster, const struct node *node, u
     return resource == RES_CPU ? quantity_milli_value(amount) : quantity_value(amount);
 }
 
+static int64_t offered_by_name(const struct node *node, struct str name)
+{
+    return quantity_value(resource_list_amount(&node->status.allocatable, name));
+}
+
 /* Would the pod fit if it were alone on the node? */
 static bool fits_alone(const struct hint_context *context, const struct node *node)
 {
@@ -430,6 +550,15 @@ static bool fits_alone(const struct hint_context *context, const struct node *no
     for (uint32_t i = 0; i < wants->len; i++) {
         int64_t there = offered(context->cluster, node, wants->items[i].resource);
         if (wants->items[i].value > there && !is_left_to_devices(&wants->items[i], there))
+            return false;
+    }
+    /* Nodes do not have what is absent, but an event may be about one as it was or will be. */
+    const struct absent_list *absent = &context->info->class->fit_absent;
+    for (uint32_t i = 0; i < absent->len; i++) {
+        struct str name = absent->items[i].resource->name;
+        int64_t there = offered_by_name(node, name);
+        if (absent->items[i].value > there && !is_ignored(context->self, name) &&
+            !(there <= 0 && device_class_provides(context->cluster, name)))
             return false;
     }
     return offered(context->cluster, node, RES_PODS) >= 1;
@@ -451,14 +580,26 @@ static bool offers_more(const struct hint_context *context, const struct node *b
         if (is_wanted(want) && (there > offered(cluster, before, want->resource) || by_devices))
             return true;
     }
+    for (uint32_t i = 0; i < cls->fit_absent.len; i++) {
+        struct str name = cls->fit_absent.items[i].resource->name;
+        int64_t there = offered_by_name(after, name);
+        if (there > offered_by_name(before, name) || (there <= 0 && device_class_provides(cluster, name)))
+            return true;
+    }
     return false;
+}
+
+/* Is the node another one than that where the pod waits for its resize? */
+static bool is_elsewhere(const struct hint_context *context, const struct pod *pod, struct str node)
+{
+    return context->info->resize_deferred && node.len && !str_eq(node, pod->spec.node_name);
 }
 
 static enum hint node_changed(const struct hint_context *context, const struct pod *pod,
                               const struct cluster_event *event)
 {
-    (void)pod;
-    if (!fits_alone(context, event->after))
+    const struct node *node = event->after;
+    if (is_elsewhere(context, pod, node->meta.name) || !fits_alone(context, node))
         return HINT_SKIP;
     return !event->before || offers_more(context, event->before, event->after) ? HINT_QUEUE : HINT_SKIP;
 }
@@ -477,13 +618,14 @@ static int64_t counted(struct str name, struct quantity amount)
 static enum hint pod_scaled_down(const struct hint_context *context, const struct pod *pod,
                                  const struct cluster_event *event)
 {
-    const struct pod_requests_options opts = { .use_status = true, .use_status_pod_level = true };
+    struct pod_requests_options opts = requests_options(&context->cluster->features);
     const struct pod *after = event->after;
     struct resource_list wanted, had, has;
     if (pod_is(after, pod))
         return HINT_QUEUE;
-    if (!after->spec.node_name.len)
+    if (!after->spec.node_name.len || is_elsewhere(context, pod, after->spec.node_name))
         return HINT_SKIP;
+    opts.skip_pod_level = false; /* the reference does not ask for the gate here */
     pod_requests(pod, opts, context->arena, &wanted);
     pod_requests(event->before, opts, context->arena, &had);
     pod_requests(after, opts, context->arena, &has);
@@ -501,7 +643,17 @@ static enum hint pod_changed(const struct hint_context *context, const struct po
 {
     if (event->after)
         return pod_scaled_down(context, pod, event);
+    if (is_elsewhere(context, pod, ((const struct pod *)event->before)->spec.node_name))
+        return HINT_SKIP;
     return event_pod_holds_resources(event, event->before) ? HINT_QUEUE : HINT_SKIP;
+}
+
+/* A pod got larger: for a resize that had room there may be none now, and other pods have to leave. */
+HINT(pod_scaled_up)
+{
+    const struct pod *after = event->after;
+    return context->info->resize_deferred && !is_elsewhere(context, pod, after->spec.node_name) ? HINT_QUEUE
+                                                                                                : HINT_SKIP;
 }
 
 /* A class may provide a resource that the pod asks for by name. */
@@ -510,7 +662,8 @@ static enum hint device_class_changed(const struct hint_context *context, const 
 {
     const struct device_class *before = event->before, *after = event->after;
     struct resource_list wanted;
-    if (before && str_eq(before->extended_resource_name, after->extended_resource_name))
+    if (!context->cluster->features.enabled[FEATURE_DRAExtendedResource] ||
+        (before && str_eq(before->extended_resource_name, after->extended_resource_name)))
         return HINT_SKIP;
     pod_requests(pod, (struct pod_requests_options){ 0 }, context->arena, &wanted);
     struct str implied = arena_printf(context->arena, DEVICE_CLASS_PREFIX STR_FMT, STR_ARG(after->meta.name));
@@ -521,8 +674,14 @@ static enum hint device_class_changed(const struct hint_context *context, const 
                : HINT_SKIP;
 }
 
+enum { RESIZE_GATE = 1 + FEATURE_InPlacePodVerticalScalingSchedulerPreemption };
+
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_DELETE | ACTION_POD_SCALE_DOWN, pod_changed },
+    { EVENT_POD, ACTION_DELETE | ACTION_POD_SCALE_DOWN, pod_changed, ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_DELETE | ACTION_POD_SCALE_DOWN, pod_changed, DIVIDED_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_SCALE_DOWN, pod_changed, DIVIDED_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_POD_SCALE_UP, pod_scaled_up, DIVIDED_POD_RULE, .gate = RESIZE_GATE },
+    { EVENT_TARGET_POD, ACTION_POD_SCALE_UP, pod_scaled_up, DIVIDED_POD_RULE, .gate = RESIZE_GATE },
     { EVENT_NODE, ACTION_ADD | ACTION_NODE_ALLOCATABLE, node_changed },
     { EVENT_DEVICE_CLASS, ACTION_ADD | ACTION_UPDATE, device_class_changed },
     { 0 },
@@ -535,6 +694,8 @@ const struct plugin plugin_node_resources_fit = {
     .reads = RESOURCE_READS,
     .silent_points = POINT_BIT(POINT_PLACEMENT_SCORE),
     .init = fit_init,
+    .release = fit_release,
+    .needs_pre_filter = POINT_BIT(POINT_FILTER),
     .pre_filter = fit_pre_filter,
     .filter = fit_filter,
     .pre_score = fit_pre_score,

@@ -3,8 +3,10 @@
 #ifndef PLUGINS_NODE_RESOURCES_SCORER_H
 #define PLUGINS_NODE_RESOURCES_SCORER_H
 
+#include "config/requests.h"
 #include "index/table.h"
 #include "plugins/node_resources/args.h"
+#include "plugins/node_resources/device_counts.h"
 
 /* What the requests of a pod are made of, also while it is resized. */
 #define RESOURCE_READS \
@@ -26,15 +28,25 @@ struct scorer {
     struct str names[SCORER_RESOURCES_MAX];
     uint32_t len;
     bool use_requested; /* what pods request; else with defaults for those that request nothing */
+    struct pod_requests_options options;
+    struct device_counts *devices; /* NULL: devices do not stand for any of the resources */
 };
 
 int scorer_init(struct scorer *scorer, struct cluster *cluster, const struct resource_weight *resources,
                 uint32_t len, bool use_requested, struct error *err);
+void scorer_release(struct scorer *scorer);
+/* Does the score depend on devices that stand for a resource? They are counted by the plain path alone. */
+bool scorer_needs_devices(const struct scorer *scorer, const struct cluster *cluster,
+                          const int64_t *requests);
 /* What the pod requests of each resource. */
 void scorer_requests(const struct scorer *scorer, const struct pod *pod, struct arena *arena, int64_t *ret);
 /* What each resource of the node is: there in all, taken, taken with the pod. Resources that do not count are 0. */
 void scorer_node(const struct scorer *scorer, struct node_view node, const int64_t *requests,
                  int64_t *requested, int64_t *allocated, int64_t *allocatable);
+
+/* With -v=10: what a node's score was made from. */
+void scorer_log(const struct scorer *scorer, struct node_view node, const struct pod *pod, const char *name,
+                const int64_t *allocatable, const int64_t *requested, int64_t score);
 
 /* ---- many rows at once ---- */
 /* One scored resource as columns, with what the pod requests of it. */

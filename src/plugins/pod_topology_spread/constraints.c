@@ -25,10 +25,12 @@ static struct label_selector *selector_with(const struct label_selector *selecto
 
 /* ---- from the API's constraints ---- */
 /* matchLabelKeys: the pod's own values of these labels are required too. A selector that matches nothing stays so. */
-static const struct label_selector *with_label_keys(const struct spread_constraint *api,
+static const struct label_selector *with_label_keys(const struct cluster *cluster,
+                                                    const struct spread_constraint *api,
                                                     const struct pod *pod, struct arena *arena)
 {
-    if (!api->selector || !api->match_label_keys.len)
+    if (!api->selector || !api->match_label_keys.len ||
+        !cluster->features.enabled[FEATURE_MatchLabelKeysInPodTopologySpread])
         return api->selector;
     struct pair *pairs = arena_array(arena, struct pair, api->match_label_keys.len);
     uint32_t len = 0;
@@ -40,8 +42,8 @@ static const struct label_selector *with_label_keys(const struct spread_constrai
     return selector_with(api->selector, pairs, len, arena);
 }
 
-static struct constraint constraint_from(const struct spread_constraint *api, const struct pod *pod,
-                                         struct arena *arena)
+static struct constraint constraint_from(const struct cluster *cluster, const struct spread_constraint *api,
+                                         const struct pod *pod, struct arena *arena)
 {
     return (struct constraint){
         .max_skew = api->max_skew,
@@ -50,7 +52,7 @@ static struct constraint constraint_from(const struct spread_constraint *api, co
         .honor_affinity = !api->node_affinity_policy.ptr || str_is(api->node_affinity_policy, "Honor"),
         .honor_taints = str_is(api->node_taints_policy, "Honor"),
         .is_hostname = str_is(api->topology_key, "kubernetes.io/hostname"),
-        .selector = with_label_keys(api, pod, arena),
+        .selector = with_label_keys(cluster, api, pod, arena),
     };
 }
 
@@ -145,7 +147,7 @@ void constraints_of(const struct spread_self *self, const struct cluster *cluste
                                      .require_all_keys = own || !self->system_defaulted };
     for (uint32_t i = 0; i < len; i++)
         if (str_is(items[i].when_unsatisfiable, hard ? "DoNotSchedule" : "ScheduleAnyway"))
-            ret->items[ret->len++] = constraint_from(&items[i], pod, arena);
+            ret->items[ret->len++] = constraint_from(cluster, &items[i], pod, arena);
     if (!own && ret->len)
         select_by_default(ret, cluster, pod, arena);
     for (uint32_t i = 0; i < ret->len; i++)

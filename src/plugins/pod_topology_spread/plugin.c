@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "base/log.h"
 #include "index/topology_rule.h"
 #include "plugins/pod_topology_spread/constraints.h"
 
@@ -70,6 +71,12 @@ static void filter_terms(struct topology_counts *counts, const void *self)
 
 enum { MISSING_LABEL = 1, TOO_UNEVEN };
 
+/* How many matching pods the emptiest domain has; 0 if there are fewer domains than the constraint wants. */
+static int64_t least_of(const struct constraint *constraint, struct domain_counter *sums)
+{
+    return sums->domains < (uint32_t)constraint->min_domains ? 0 : domain_counter_least(sums);
+}
+
 static uint32_t filter(struct topology_counts *counts, const uint32_t *inputs)
 {
     const struct constraint_list *hard = counts->data;
@@ -78,11 +85,41 @@ static uint32_t filter(struct topology_counts *counts, const uint32_t *inputs)
         struct domain_counter *sums = &counts->counters.items[i].sums;
         if (inputs[i] == INPUT_NONE)
             return MISSING_LABEL;
-        int64_t least = sums->domains < (uint32_t)constraint->min_domains ? 0 : domain_counter_least(sums);
-        if (domain_counter_resolve(sums, inputs[i]) + constraint->selects_pod - least > constraint->max_skew)
+        int64_t matches = domain_counter_resolve(sums, inputs[i]);
+        if (matches + constraint->selects_pod - least_of(constraint, sums) > constraint->max_skew)
             return TOO_UNEVEN;
     }
     return 0;
+}
+
+/* The first constraint that the node does not meet, with its numbers. */
+static void log_rejection(struct topology_counts *counts, const uint32_t *inputs, struct node_view node,
+                          const struct pod *pod)
+{
+    enum { VERDICTS_SHOWN = 5 };
+    const struct constraint_list *hard = counts->data;
+    if (!log_shows(VERDICTS_SHOWN))
+        return;
+    struct log_value about = log_ref("pod", pod->meta.namespace, pod->meta.name),
+                     where = log_ref("node", STR(""), cluster_node_name(node.cluster, node.row));
+    for (uint32_t i = 0; i < hard->len; i++) {
+        const struct constraint *constraint = &hard->items[i];
+        struct domain_counter *sums = &counts->counters.items[i].sums;
+        struct log_value key = log_str("topologyKey", constraint->topology_key);
+        if (inputs[i] == INPUT_NONE) {
+            log_info(VERDICTS_SHOWN, "Node doesn't have required topology label for spread constraint", about,
+                     where, key);
+            return;
+        }
+        int64_t matches = domain_counter_resolve(sums, inputs[i]), least = least_of(constraint, sums);
+        if (matches + constraint->selects_pod - least <= constraint->max_skew)
+            continue;
+        log_info(VERDICTS_SHOWN,
+                 "Node failed spreadConstraint: matchNum + selfMatchNum - minMatchNum > maxSkew", about,
+                 where, key, log_int("matchNum", matches), log_int("selfMatchNum", constraint->selects_pod),
+                 log_int("minMatchNum", least), log_int("maxSkew", constraint->max_skew));
+        return;
+    }
 }
 
 static struct status rejection(uint32_t detail)
@@ -286,7 +323,10 @@ HINT(node_changed)
 }
 
 static const struct event_rule events[] = {
-    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_POD_TOLERATION | ACTION_DELETE, pod_changed },
+    { EVENT_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_POD_TOLERATION | ACTION_DELETE, pod_changed,
+      ANY_POD_RULE },
+    { EVENT_ASSIGNED_POD, ACTION_ADD | ACTION_POD_LABEL | ACTION_DELETE, pod_changed, DIVIDED_POD_RULE },
+    { EVENT_TARGET_POD, ACTION_POD_LABEL | ACTION_POD_TOLERATION, pod_changed, DIVIDED_POD_RULE },
     { EVENT_NODE, ACTION_ADD | ACTION_DELETE | ACTION_NODE_LABEL | ACTION_NODE_TAINT, node_changed },
     { 0 },
 };
@@ -295,6 +335,7 @@ static const struct topology_rule rule = {
     .filter_terms = filter_terms,
     .score_terms = score_terms,
     .filter = filter,
+    .log_rejection = log_rejection,
     .rejection = rejection,
     .feasible = feasible,
     .score = score,
@@ -304,6 +345,7 @@ static const struct topology_rule rule = {
 
 const struct plugin plugin_pod_topology_spread = {
     .name = "PodTopologySpread",
+    .ignores_resizes = true,
     .args = &pod_topology_spread_args_kind,
     .doc = "Keeps pods of one kind evenly spread over zones, nodes or any other topology.",
     .reads = READS("metadata.namespace", "metadata.ownerReferences", "spec.topologySpreadConstraints",

@@ -9,10 +9,14 @@
 #include "framework/plugin.h"
 #include "api/labels.h"
 #include "base/quote.h"
+#include "framework/probe.h"
+#include "framework/profile.h"
 #include "plugins/volume_binding/args.h"
 #include "plugins/volume_binding/binder.h"
 #include "plugins/volume_binding/hold.h"
 #include "plugins/volume_claims.h"
+
+extern const struct plugin plugin_volume_binding;
 
 enum { UTILIZATION_MAX = 100, ARGS_SCORE_MAX = 10, BIND_TIMEOUT_S = 600 };
 
@@ -23,16 +27,33 @@ struct state {
     struct hold hold;
 };
 
+struct self {
+    const struct volume_binding_args
+        *args;     /* NULL: those that are the default without StorageCapacityScoring */
+    bool prepares; /* the plugin is at PreFilter */
+};
+
+static bool is_at_pre_filter(const struct profile *profile)
+{
+    const struct plugin_order *order = &profile->points[POINT_PRE_FILTER];
+    for (uint32_t i = 0; i < order->len; i++)
+        if (order->items[i]->plugin == &plugin_volume_binding)
+            return true;
+    return false;
+}
+
 static int init(const struct plugin_env *env, void **ret_self, _unused_ struct error *err)
 {
-    *ret_self = (void *)env->args;
+    struct self *self = arena_new(env->arena, struct self);
+    *self = (struct self){ env->args, is_at_pre_filter(env->profile) };
+    *ret_self = self;
     return 0;
 }
 
 /* StorageCapacityScoring: only then are there points in the shape. */
-static bool scores(const struct volume_binding_args *args)
+static bool scores(const struct self *self)
 {
-    return args && args->shape.len;
+    return self->args && self->args->shape.len;
 }
 
 /* ---- PreFilter, Filter ---- */
@@ -102,7 +123,10 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     struct pod_volumes volumes;
     if (!state)
         return reject(STATUS_ERROR, "not found");
-    return binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
+    struct status status = binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
+    if (status.code == STATUS_ERROR)
+        probe_volumes_failed(cycle->probe, VOLUMES_SEARCHED);
+    return status;
 }
 
 /* ---- Score ---- */
@@ -142,8 +166,11 @@ static uint32_t class_uses(const struct pod_volumes *volumes, struct class_use *
             continue;
         struct class_use *use = class_use_of(uses, &len, provision->pvc->spec.storage_class_name);
         struct quantity wanted = storage_amount(&provision->pvc->spec.resources.requests, NULL);
-        /* All volumes of a class come from one pool: its size counts once. */
-        use->capacity = provision->pool->capacity ? quantity_value(*provision->pool->capacity) : 0;
+        /* All volumes of a class come from one pool: its size counts once. Where that is not known, the largest volume
+         * that it can make stands for it. (The reference fails there.) */
+        const struct quantity *size =
+            provision->pool->capacity ? provision->pool->capacity : provision->pool->maximum_volume_size;
+        use->capacity = size ? quantity_value(*size) : 0;
         use->requested = saturating_add(use->requested, quantity_value(wanted));
     }
     return len;
@@ -175,15 +202,28 @@ static int64_t use_percent(const struct class_use *use)
 
 static struct status pre_score(struct cycle *cycle)
 {
-    return scores(cycle_self(cycle)) ? STATUS_OK : STATUS_SKIPPED;
+    const struct self *self = cycle_self(cycle);
+    if (!scores(self))
+        return STATUS_SKIPPED;
+    return self->prepares ? STATUS_OK : reject(STATUS_ERROR, "not found");
+}
+
+/* Without a claim that waits for its volume there is nothing to rate. */
+static bool score_is_zero(const struct cycle *cycle)
+{
+    const struct self *self = cycle_self(cycle);
+    const struct state *state = cycle->states[cycle->current->index];
+    return self->prepares && (!state || !state->claims.waiting.len);
 }
 
 static struct status score(struct cycle *cycle, struct node_view node, int64_t *ret)
 {
-    const struct volume_binding_args *args = cycle_self(cycle);
+    const struct self *self = cycle_self(cycle);
     const struct state *state = *cycle_state(cycle);
     *ret = 0;
-    if (!scores(args) || !state)
+    if (scores(self) && !self->prepares)
+        return reject(STATUS_ERROR, "not found");
+    if (!scores(self) || !state)
         return STATUS_OK;
     struct pod_volumes volumes;
     struct status status = binder_find(node.cluster, &state->claims, node_api(node), cycle->arena, &volumes);
@@ -193,7 +233,7 @@ static struct status score(struct cycle *cycle, struct node_view node, int64_t *
     uint32_t len = class_uses(&volumes, uses);
     int64_t sum = 0;
     for (uint32_t i = 0; i < len; i++)
-        sum += shape_at(args, use_percent(&uses[i]));
+        sum += shape_at(self->args, use_percent(&uses[i]));
     if (len)
         *ret = (2 * sum + len) / (2 * (int64_t)len); /* rounded half up */
     return STATUS_OK;
@@ -247,12 +287,15 @@ static struct status pre_bind_pre_flight(struct cycle *cycle, uint32_t row)
 
 static struct status pre_bind(struct cycle *cycle, uint32_t row)
 {
-    const struct volume_binding_args *args = cycle_self(cycle);
+    const struct volume_binding_args *args = ((const struct self *)cycle_self(cycle))->args;
     struct state *state = *cycle_state(cycle);
     struct status status = pre_bind_pre_flight(cycle, row);
     if (!status_ok(status))
         return status.code == STATUS_SKIP ? STATUS_OK : status;
-    return hold_bind(&state->hold, cycle, args ? args->bind_timeout_seconds : BIND_TIMEOUT_S);
+    status = hold_bind(&state->hold, cycle, args ? args->bind_timeout_seconds : BIND_TIMEOUT_S);
+    if (status.code == STATUS_ERROR)
+        probe_volumes_failed(cycle->probe, VOLUMES_BOUND);
+    return status;
 }
 
 /* ---- queueing hints ---- */
@@ -308,14 +351,17 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_volume_binding = {
     .name = "VolumeBinding",
+    .ignores_resizes = true,
     .args = &volume_binding_args_kind,
     .doc = "Binds or provisions the volumes of a pod's claims on the node that it gets.",
     .reads = READS("metadata.namespace", "spec.volumes"),
     .init = init,
+    .needs_pre_filter = POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_PRE_SCORE) | POINT_BIT(POINT_SCORE),
     .pre_filter = pre_filter,
     .filter = filter,
     .pre_score = pre_score,
     .score = score,
+    .score_is_zero = score_is_zero,
     .reserve = reserve,
     .unreserve = unreserve,
     .pre_bind_pre_flight = pre_bind_pre_flight,

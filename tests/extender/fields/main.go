@@ -29,6 +29,11 @@ const columns = 110
 // Fields that are never passed on: the scheduler drops them from the pods that it keeps.
 var dropped = map[string]bool{"ManagedFields": true}
 
+// Fields of an older version that the newest one no longer has.
+var former = map[string][]string{
+	"NodeAllocatableResourceClaimStatus": {`F(QUANTITY_TEXT_MAP, 3, "resources")`}, // 1.36
+}
+
 var leaves = map[reflect.Type]string{
 	reflect.TypeOf(metav1.Time{}):        "TIME",
 	reflect.TypeOf(resource.Quantity{}):  "QUANTITY_TEXT",
@@ -114,6 +119,7 @@ func (w *table) write(t reflect.Type) {
 			rows = append(rows, w.row(f))
 		}
 	}
+	rows = append(rows, former[t.Name()]...)
 	line := fmt.Sprintf("TYPE(%s,", t.Name())
 	for i, row := range rows {
 		end := ","
@@ -130,7 +136,8 @@ func (w *table) write(t reflect.Type) {
 }
 
 func writeTable() {
-	fmt.Println(`/* full_objects.def: every field of a Pod and of a Node of Kubernetes v1.36. Made by tests/extender/fields.
+	fmt.Println(`/* full_objects.def: every field of a Pod and of a Node of Kubernetes v1.36 and v1.37. Made by
+ * tests/extender/fields.
  *
  *     TYPE(message, rows)      in the order in which Go writes them
  *     F(kind, tag, name)       a field that is left out where it is empty; A(...): one that is always written

@@ -18,6 +18,14 @@ static struct str show(const struct resource_list *list, struct strbuf *out)
     return strbuf_slice(out);
 }
 
+/* Two containers refer to the first claim, none to the second. */
+#define CLAIMED \
+    "{nodeAllocatableResourceClaimStatuses: [{resourceClaimName: c, containers: [a, b], resources: {cpu: " \
+    "2}, " \
+    "mapping: [{name: cpu, quantity: 3}, {name: memory, quantity: 7}], overhead: [{name: cpu, perPod: 1, " \
+    "perContainer: 3}, {name: hugepages-2Mi, perContainer: 3}]}, {resourceClaimName: e, overhead: [{name: " \
+    "cpu, perContainer: 100}]}]}"
+
 static const struct total_case {
     const char *name, *pod;
     struct pod_requests_options opts;
@@ -77,6 +85,37 @@ static const struct total_case {
       { .non_missing = &nonzero_requests },
       "cpu=1100 memory=419430400000",
       "" },
+    { "claims, as totals",
+      POD_STATUS("{containers: [{" REQUESTS("{cpu: 1}") "}], resources: {requests: {memory: 5}}}", CLAIMED),
+      { .claims = CLAIMS_TOTAL },
+      "cpu=3000 memory=5000",
+      "" },
+    { "claims, divided",
+      POD_STATUS("{containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 4}}}]}", CLAIMED),
+      { .claims = CLAIMS_DIVIDED },
+      "cpu=11000 hugepages-2Mi=6000 memory=7000",
+      "cpu=14000 hugepages-2Mi=6000" },
+    { "claims left out",
+      POD_STATUS("{containers: [{" REQUESTS("{cpu: 1}") "}]}", CLAIMED),
+      { 0 },
+      "cpu=1000",
+      "" },
+    { "claims are part of what is requested and of what is allocated, and not of what is enforced",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
+                 "{containerStatuses: [{name: a, allocatedResources: {cpu: 3}, resources: {requests: {cpu: "
+                 "4}}}], nodeAllocatableResourceClaimStatuses: [{resourceClaimName: c, mapping: [{name: cpu, "
+                 "quantity: 500m}]}]}"),
+      { .use_status = true, .largest_total = true, .claims = CLAIMS_DIVIDED },
+      "cpu=4000",
+      "" },
+    { "claims and what is allocated",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
+                 "{containerStatuses: [{name: a, allocatedResources: {cpu: 3}, resources: {requests: {cpu: "
+                 "2}}}], nodeAllocatableResourceClaimStatuses: [{resourceClaimName: c, mapping: [{name: cpu, "
+                 "quantity: 500m}]}]}"),
+      { .use_status = true, .largest_total = true, .claims = CLAIMS_DIVIDED },
+      "cpu=3500",
+      "" },
     { "status not looked at",
       POD_STATUS(
           "{containers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
@@ -131,7 +170,52 @@ static const struct total_case {
       { .use_status = true },
       "cpu=1000",
       "" },
+    { "the largest total counts, not the total of the largest",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 1, memory: 9}") "}, {name: b, " REQUESTS(
+                     "{cpu: 4}") "}]}",
+                 "{containerStatuses: [{name: a, allocatedResources: {cpu: 3}, resources: {requests: {cpu: "
+                 "2}}}, {name: b, allocatedResources: {cpu: 1}}]}"),
+      { .use_status = true, .largest_total = true },
+      "cpu=5000 memory=9000",
+      "" },
+    { "what is allocated counts without what is enforced",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
+                 "{containerStatuses: [{name: a, allocatedResources: {cpu: 3}}]}"),
+      { .use_status = true, .largest_total = true },
+      "cpu=3000",
+      "" },
+    { "an infeasible resize: what is allocated, though it be nothing",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 9}") "}, {name: b, " REQUESTS(
+                     "{cpu: 9}") "}, {name: c, " REQUESTS("{cpu: 9}") "}]}",
+                 "{conditions: [{type: PodResizePending, reason: Infeasible}], containerStatuses: [{name: a,"
+                 " allocatedResources: {}}, {name: b, resources: {requests: {cpu: 2}}}]}"),
+      { .use_status = true, .largest_total = true },
+      "cpu=2000",
+      "" },
+    { "a list that is there and empty",
+      POD_STATUS("{containers: [{name: a, " REQUESTS("{cpu: 9}") "}]}",
+                 "{containerStatuses: [{name: a, allocatedResources: {}}]}"),
+      { .use_status = true, .largest_total = true },
+      "cpu=9000",
+      "" },
+    { "the status of an ordinary init container, and the first of a name",
+      POD_STATUS("{initContainers: [{name: a, " REQUESTS("{cpu: 1}") "}]}",
+                 "{initContainerStatuses: [{name: a, resources: {requests: {cpu: 8}}}, {name: a, resources: "
+                 "{requests: {cpu: 9}}}]}"),
+      { .use_status = true, .largest_total = true },
+      "cpu=8000",
+      "" },
+    { "pod-level status stands for the totals, and brings names of its own",
+      POD_STATUS("{resources: {requests: {cpu: 1}}, containers: [{name: a, " REQUESTS("{memory: 2}") "}]}",
+                 "{allocatedResources: {cpu: 5, memory: 1}, resources: {requests: {memory: 6}},"
+                 " containerStatuses: [{name: a, allocatedResources: {memory: 9}}]}"),
+      { .use_status = true, .use_status_pod_level = true, .largest_total = true },
+      "cpu=5000 memory=6000",
+      "" },
 };
+
+/* As the default gates of 1.36 have it. */
+static const struct pod_requests_options node_options = { .use_status = true, .use_status_pod_level = true };
 
 static void test_totals(void **state)
 {
@@ -175,7 +259,7 @@ static void test_node_usage(void **state)
         struct decoded decoded;
         const struct pod *pod = decode_pod(&decoded, usages[i].pod);
         struct pod_node_usage usage;
-        pod_node_requests(pod, &decoded.arena, &usage);
+        pod_node_requests(pod, node_options, &decoded.arena, &usage);
         if (usage.nonzero_cpu_milli != usages[i].cpu_milli || usage.nonzero_memory != usages[i].memory)
             fail_msg("%s: got %lld, %lld", usages[i].pod, (long long)usage.nonzero_cpu_milli,
                      (long long)usage.nonzero_memory);
@@ -194,9 +278,9 @@ static void test_fit_and_node_differ(void **state)
                                         "{containerStatuses: [{name: a, resources: {requests: {cpu: 2}}}]}"));
     struct resource_list fit;
     struct pod_node_usage usage;
-    pod_fit_requests(pod, &decoded.arena, &fit);
+    pod_fit_requests(pod, node_options, &decoded.arena, &fit);
     assert_str(show(&fit, &text), "cpu=1000");
-    pod_node_requests(pod, &decoded.arena, &usage);
+    pod_node_requests(pod, node_options, &decoded.arena, &usage);
     assert_str(show(&usage.requests, &text), "cpu=2000");
     strbuf_release(&text);
     decoded_release(&decoded);

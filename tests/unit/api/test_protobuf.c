@@ -1,8 +1,9 @@
 /* Objects decoded from protobuf equal those from JSON, and malformed bytes give an error.
  *
- * data/ was written by Kubernetes v1.36: for each kind NAME.pb and the same object in NAME.json, a page of a
- * list, a status, and a watch. */
+ * data/ was written by Kubernetes v1.36, or by the release that a name ends with: for each kind NAME.pb and the same
+ * object in NAME.json, a page of a list, a status, and a watch. */
 #include "api/protobuf.h"
+#include "api/resource_list.h"
 
 #include <dirent.h>
 
@@ -96,6 +97,7 @@ static void test_as_json(void **state)
         if (str_ends_with(str_from(entry->d_name), STR(".pb")))
             found[check_file(entry->d_name)]++;
     closedir(dir);
+    found[KIND_NODE_METRICS] = found[KIND_POD_METRICS] = 1; /* samples are asked for as JSON */
     for (int kind = KIND_UNKNOWN; kind < KIND_COUNT; kind++)
         if (!found[kind])
             fail_msg("no data for " STR_FMT, STR_ARG(api_kinds[kind].kind));
@@ -405,9 +407,29 @@ static void test_rejected(void **state)
         if (read_back(&w, "v1", "Pod", cases[i].text) >= 0)
             fail_msg("%s: was taken", cases[i].text);
         assert_string_equal(w.err.text, cases[i].want);
-        assert_null(w.object.ptr);
+        assert_true(w.object.is_partial);
         written_release(&w);
     }
+    /* What can be read of it is. */
+    struct written w;
+    assert_true(
+        read_back(
+            &w, "v1", "Pod",
+            "1{1\"p\" 3\"ns\" 5=1 6\"7\" 11{1\"a\" 2=1} 11{1\"b\" 2\"c\"}} 2{10\"node\" 2{1=1} 2{1\"c\" "
+            "8{2{1\"cpu\" 2{1\"2\"}} 2{1\"memory\" 2{1\"?\"}} !}} 20=1}") < 0);
+    const struct pod *pod = w.object.ptr;
+    assert_str(pod->meta.name, "p");
+    assert_str(pod->meta.namespace, "ns");
+    assert_int_equal(pod->meta.uid.len, 0);
+    assert_str(pod->meta.resource_version, "7");
+    assert_int_equal(pod->meta.labels.len, 1);
+    assert_str(pod->meta.labels.items[0].value, "c");
+    assert_str(pod->spec.node_name, "node");
+    assert_int_equal(pod->spec.containers.len, 2);
+    const struct resource_list *requests = &pod->spec.containers.items[1].resources.requests;
+    struct quantity cpu = resource_list_amount(requests, STR("cpu"));
+    assert_int_equal(quantity_value(cpu), 2);
+    written_release(&w);
 }
 
 static void test_envelope(void **state)
@@ -486,22 +508,53 @@ static void test_damaged(void **state)
     unload(bytes);
 }
 
-/* Two bytes may need a struct of hundreds of bytes, but not a million times. */
-static void test_greedy(void **state)
+/* Two bytes may need a struct of hundreds of bytes, but not a million times. What comes before them is kept. */
+static void check_greedy(const char *before, uint32_t kept)
 {
-    (void)state;
     struct written w = { 0 };
     strbuf_add(&w.bytes, "k8s", 4);
     protobuf_text_put(&w.bytes, "1{1\"v1\" 2\"Pod\"}");
     size_t raw = protobuf_begin(&w.bytes, 2), spec = protobuf_begin(&w.bytes, 2);
+    protobuf_text_put(&w.bytes, before);
     for (int i = 0; i < 1000000; i++)
         strbuf_add(&w.bytes, "\x12", 2); /* an empty container */
+    protobuf_text_put(&w.bytes, "2{1\"last\"}");
     protobuf_end(&w.bytes, spec);
     protobuf_end(&w.bytes, raw);
     assert_int_equal(
         object_decode_protobuf(strbuf_slice(&w.bytes), STRINGS_COPIED, &w.arena, &w.object, &w.err), -EFBIG);
     assert_string_equal(w.err.text, "Pod: spec.containers: too much for an object of its size");
     assert_true(w.arena.total_bytes < 1 << 20);
+    assert_true(w.object.is_partial);
+    assert_int_equal(((const struct pod *)w.object.ptr)->spec.containers.len, kept);
+    written_release(&w);
+}
+
+static void test_greedy(void **state _unused_)
+{
+    check_greedy("", 0);
+    check_greedy("2{1\"a\"} 3\"Always\"", 1); /* the list was begun, and cannot grow */
+}
+
+/* An array is as long as the run of fields that follow. A field of another type that is passed over begins none. */
+static void test_run_behind_a_bad_field(void **state _unused_)
+{
+    struct written w = { 0 };
+    strbuf_add(&w.bytes, "k8s", 4);
+    protobuf_text_put(&w.bytes, "1{1\"v1\" 2\"Pod\"}");
+    size_t raw = protobuf_begin(&w.bytes, 2), spec = protobuf_begin(&w.bytes, 2);
+    protobuf_text_put(&w.bytes, "2{1\"a\"} 3\"Always\" 2=7");
+    for (int i = 0; i < 50; i++)
+        protobuf_text_put(&w.bytes, "2{1\"b\"}");
+    protobuf_text_put(&w.bytes, "6\"late\"");
+    protobuf_end(&w.bytes, spec);
+    protobuf_end(&w.bytes, raw);
+    assert_int_equal(
+        object_decode_protobuf(strbuf_slice(&w.bytes), STRINGS_COPIED, &w.arena, &w.object, &w.err), -EINVAL);
+    const struct pod *pod = w.object.ptr;
+    assert_int_equal(pod->spec.containers.len, 51);
+    for (uint32_t i = 0; i < 51; i++)
+        assert_str(pod->spec.containers.items[i].name, i ? "b" : "a");
     written_release(&w);
 }
 
@@ -622,21 +675,14 @@ static void test_write_quantities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_json),
-        cmocka_unit_test(test_pod),
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_status),
-        cmocka_unit_test(test_watch),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_envelope),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_bad_item),
-        cmocka_unit_test(test_bad_event),
-        cmocka_unit_test(test_write),
-        cmocka_unit_test(test_write_quantities),
+        cmocka_unit_test(test_as_json),  cmocka_unit_test(test_pod),
+        cmocka_unit_test(test_list),     cmocka_unit_test(test_status),
+        cmocka_unit_test(test_watch),    cmocka_unit_test(test_order),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_envelope), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_greedy),   cmocka_unit_test(test_run_behind_a_bad_field),
+        cmocka_unit_test(test_bad_item), cmocka_unit_test(test_bad_event),
+        cmocka_unit_test(test_write),    cmocka_unit_test(test_write_quantities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,6 +199,23 @@ static void test_arithmetic(void **state)
         assert_int_equal(quantity_cmp(quantity_add(a, b), parse(cases[i].sum)), 0);
         assert_int_equal(quantity_cmp(quantity_sub(a, b), parse(cases[i].difference)), 0);
     }
+    static const char *const products[][3] = {
+        { "2", "3", "6" },
+        { "1500m", "2", "3" },
+        { "8Gi", "0.1", "858993459.2" },
+        { "-1.5", "0.5", "-0.75" },
+        { "1n", "500m", "1n" },
+        { "-1n", "500m", "-1n" },
+        { "0", "8Ei", "0" },
+        { "8Ei", "8Ei", "9223372036854775807" },
+        { "-0.5", "-0.5", "0.25" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(products); i++) {
+        struct quantity product = quantity_mul(parse(products[i][0]), parse(products[i][1]));
+        if (quantity_cmp(product, parse(products[i][2])) != 0)
+            fail_msg("%s x %s is not %s", products[i][0], products[i][1], products[i][2]);
+    }
+    assert_true(quantity_mul(parse("1Gi"), parse("2")).binary);
     assert_true(quantity_is_zero(parse("-0.0")));
     assert_false(quantity_is_zero(parse("1n")));
 }

@@ -44,6 +44,12 @@ static void test_order(void **state)
     assert_false(list_has(&list, &items[0].link));
     list_append(&list, &items[0].link);
     assert_string_equal(shown(&list), "31 13");
+    list_insert_before(&list, &items[0].link, &items[1].link);
+    list_insert_before(&list, list.first, &items[3].link);
+    assert_string_equal(shown(&list), "4321 1234");
+    list_remove(&list, &items[1].link);
+    list_insert_before(&list, NULL, &items[1].link);
+    assert_string_equal(shown(&list), "4312 2134");
 }
 
 static void test_take(void **state)

@@ -91,6 +91,9 @@ static void test_text(void **state _unused_)
     log_info(0, "Lists", log_list("none", NULL, 0),
              log_list("two", (struct str[]){ STR("a"), STR("\"") }, 2));
     assert_string_equal(text_body('I'), "\"Lists\" none=[] two=[\"a\",\"\\\"\"]\n");
+    log_info(0, "Pods", log_refs("pods", (struct str[]){ STR("ns"), STR("a"), STR(""), STR("b") }, 2));
+    assert_string_equal(text_body('I'),
+                        "\"Pods\" pods=[{\"name\":\"a\",\"namespace\":\"ns\"},{\"name\":\"b\"}]\n");
     int computed = 0;
     log_info(3, "hidden", log_int("x", ++computed));
     assert_int_equal(computed, 0);

@@ -20,14 +20,6 @@ static uint64_t colliding_key(size_t i)
     }
 }
 
-static size_t count_slots(const struct map_slot *slots, size_t cap)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < cap; i++)
-        used += slots[i].value != NULL;
-    return used;
-}
-
 static void test_idmap_against_model(void **state)
 {
     (void)state;
@@ -55,8 +47,11 @@ static void test_idmap_against_model(void **state)
             for (size_t k = 0; k < KEYS; k++)
                 assert_ptr_equal(idmap_get(&map, colliding_key(k)), model[k]);
     }
-    assert_int_equal(count_slots(map.slots, map.cap), model_len);
-    assert_true(map.cap <= 1024); /* churn does not grow it */
+    size_t seen = 0;
+    map_for(&map, slot)
+        seen++;
+    assert_int_equal(seen, model_len);
+    assert_true(map.map.cap <= 1024); /* churn does not grow it */
 }
 
 static void test_strmap_against_model(void **state)
@@ -93,6 +88,167 @@ static void test_strmap_against_model(void **state)
         seen++;
     }
     assert_int_equal(seen, model_len);
+}
+
+/* Entries come in the order in which they were added; one that is replaced stays where it is. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    static char values[2];
+    uint64_t model[KEYS];
+    size_t len = 0, at = 0;
+    _cleanup_(idmap_release) struct idmap map = { 0 };
+    for (size_t step = 0; step < STEPS / 4; step++) {
+        uint64_t key = colliding_key(rng_below(&rng, KEYS));
+        for (at = 0; at < len && model[at] != key;)
+            at++;
+        if (rng_below(&rng, 10) < (step / 5000 % 2 ? 7 : 3)) {
+            idmap_remove(&map, key);
+            if (at < len)
+                memmove(&model[at], &model[at + 1], (--len - at) * sizeof(*model));
+        } else {
+            idmap_put(&map, key, &values[rng_below(&rng, 2)]);
+            if (at == len)
+                model[len++] = key;
+        }
+        if (step % 97)
+            continue;
+        at = 0;
+        map_for(&map, slot)
+            assert_true(slot->key == model[at++]);
+        assert_int_equal(at, len);
+    }
+}
+
+/* Entries are removed while the map is read: the present one, earlier ones and later ones. */
+static void test_removal_while_reading(void **state)
+{
+    (void)state;
+    struct rng rng = test_rng();
+    static char value;
+    for (size_t round = 0; round < 200; round++) {
+        _cleanup_(idmap_release) struct idmap map = { 0 };
+        bool there[KEYS] = { 0 }, all = round % 2;
+        size_t len = 1 + rng_below(&rng, KEYS), seen = 0, expected_min = 0;
+        for (size_t i = 0; i < len; i++) {
+            idmap_put(&map, i, &value);
+            there[i] = true;
+        }
+        map_for(&map, slot) {
+            assert_true(there[slot->key]);
+            assert_true(slot->key >= expected_min);
+            expected_min = slot->key + 1;
+            seen++;
+            size_t gone = all ? slot->key : rng_below(&rng, len);
+            there[gone] = false;
+            idmap_remove(&map, gone);
+        }
+        assert_true(all ? seen == len && !map.len : seen <= len);
+        for (size_t i = 0; i < len; i++)
+            assert_true(there[i] == (idmap_get(&map, i) != NULL));
+    }
+}
+
+/* Memory returns: all of it when the last entry leaves, most of it once an entry comes after most have left. */
+static void test_memory_returns(void **state)
+{
+    (void)state;
+    static char value;
+    _cleanup_(idmap_release) struct idmap map = { 0 };
+    for (uint64_t i = 0; i < 20000; i++)
+        idmap_put(&map, i, &value);
+    for (uint64_t i = 0; i < 20000; i++)
+        idmap_remove(&map, i);
+    assert_int_equal(map.map.cap, 0);
+    for (uint64_t i = 0; i < 20000; i++)
+        idmap_put(&map, i, &value);
+    for (uint64_t i = 0; i < 19990; i++)
+        idmap_remove(&map, i);
+    idmap_put(&map, 0, &value);
+    assert_int_equal(map.len, 11);
+    assert_true(map.map.cap <= 16);
+}
+
+/* ---- keys that collide on purpose ---- */
+
+enum { COLLIDING = 20000 };
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Texts with one and the same str_hash(), which is public: the second word undoes what the first did. */
+static struct str *colliding_texts(void)
+{
+    static char bytes[COLLIDING][16];
+    static struct str texts[COLLIDING];
+    for (uint64_t i = 0; i < COLLIDING; i++) {
+        uint64_t second = mix(16 * 0x9e3779b97f4a7c15u ^ i, 0xa0761d6478bd642fu) ^ 42;
+        memcpy(bytes[i], &i, 8);
+        memcpy(bytes[i] + 8, &second, 8);
+        texts[i] = (struct str){ bytes[i], 16 };
+    }
+    return texts;
+}
+
+/* An entry is passed by few lookups, whichever keys there are: an index that is half full has fewer than one step per
+ * lookup on average. */
+static void test_keys_do_not_collide_on_purpose(void **state)
+{
+    (void)state;
+    struct str *texts = colliding_texts();
+    _cleanup_(strmap_release) struct strmap names = { 0 };
+    for (size_t i = 0; i < COLLIDING; i++) {
+        assert_true(str_hash(texts[i]) == str_hash(texts[0]));
+        assert_null(strmap_put(&names, texts[i], &texts[i]));
+    }
+    assert_int_equal(names.len, COLLIDING);
+    assert_true(strmap_steps(&names) < 2 * COLLIDING);
+    for (size_t i = 0; i < COLLIDING; i += 2)
+        assert_ptr_equal(strmap_remove(&names, texts[i]), &texts[i]);
+    assert_true(strmap_steps(&names) < 2 * COLLIDING);
+
+    /* Texts that differ in few bits, at any of the places of any length. */
+    for (uint32_t len = 3; len <= 64; len++) {
+        static char bytes[8192][64];
+        _cleanup_(strmap_release) struct strmap similar = { 0 };
+        for (size_t i = 0; i < ARRAY_SIZE(bytes); i++) {
+            memset(bytes[i], 'a', sizeof(bytes[i]));
+            for (uint32_t bit = 0; bit < 13; bit++)
+                bytes[i][bit * (len - 1) / 13] ^= (char)((i >> bit & 1) << (len < 13 ? bit % 8 : 7));
+            strmap_put(&similar, (struct str){ bytes[i], len }, bytes);
+        }
+        assert_true(strmap_steps(&similar) < 2 * similar.len + 16);
+    }
+    for (int shift = 0; shift < 64; shift++) {
+        _cleanup_(idmap_release) struct idmap ids = { 0 };
+        for (uint64_t i = 0; i < 8192; i++)
+            idmap_put(&ids, i << shift | i >> 1, texts);
+        assert_true(idmap_steps(&ids) < 2 * ids.len + 16);
+    }
+}
+
+/* Two processes hash differently: what depends on it cannot be foreseen. Here, the values are at least not the public
+ * ones, and they are the same as often as they are asked for. */
+static void test_hash_is_keyed(void **state)
+{
+    (void)state;
+    char text[80];
+    memset(text, 'x', sizeof(text));
+    for (uint32_t len = 0; len <= sizeof(text); len++) {
+        struct str key = { text, len };
+        assert_true(table_hash(key) == table_hash(key));
+        assert_true(table_hash(key) != str_hash(key));
+        for (uint32_t at = 0; at < len; at++) { /* every byte counts */
+            uint64_t before = table_hash(key);
+            text[at] ^= 1;
+            assert_true(table_hash(key) != before);
+            text[at] ^= 1;
+        }
+    }
 }
 
 static void test_empty(void **state)
@@ -139,6 +295,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idmap_against_model),
         cmocka_unit_test(test_strmap_against_model),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_removal_while_reading),
+        cmocka_unit_test(test_memory_returns),
+        cmocka_unit_test(test_keys_do_not_collide_on_purpose),
+        cmocka_unit_test(test_hash_is_keyed),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_make),
     };

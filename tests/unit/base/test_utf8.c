@@ -63,11 +63,23 @@ static void test_trim(void **state)
     assert_int_equal(utf8_trim(STR(" \0 ")).len, 1);
 }
 
+static void test_mended(void **state)
+{
+    (void)state;
+    struct arena arena = { 0 };
+    struct str good = STR("a\xC3\xA9");
+    assert_ptr_equal(utf8_mended(good, &arena).ptr, good.ptr);
+    assert_true(str_is(utf8_mended(STR("a\xA3\xFFz"), &arena), "a\xEF\xBF\xBD\xEF\xBF\xBDz"));
+    assert_true(str_is(utf8_mended(STR("\xC3"), &arena), "\xEF\xBF\xBD"));
+    arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runes),
         cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_mended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

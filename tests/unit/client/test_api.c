@@ -332,18 +332,25 @@ static void test_no_credential(void **state _unused_)
     api_free(api);
 }
 
+/* The answer comes while the program still runs: what was sent before it waits. */
 static void test_cancelled_while_waiting_for_a_credential(void **state _unused_)
 {
-    struct kube_exec exec = token_program("sleep 2");
+    struct kube_exec exec = token_program("sleep 600");
     struct kube_access access = access_with((struct kube_user){ .exec = &exec });
     struct api *api = api_of(&access, -1, 0);
-    struct reply reply;
+    struct reply before, reply;
+    send_api(api, (struct api_request){ .path = STR("/hello") }, &before);
     uint64_t id = send_api(api, (struct api_request){ .path = STR("/hello") }, &reply);
+    api_cancel(api, id);
     api_cancel(api, id);
     reply_wait(&reply);
     assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
-    reply_release(&reply);
+    assert_int_equal(before.done, 0);
     api_free(api);
+    assert_int_equal(before.done, 1);
+    assert_int_equal(reply.done, 1);
+    reply_release(&before);
+    reply_release(&reply);
 }
 
 static void test_end_answers_everything(void **state _unused_)
@@ -481,9 +488,71 @@ static void test_many_threads(void **state _unused_)
     assert_int_equal(atomic_load(&counted.done), THREADS * EACH);
 }
 
+/* Every request has an identity and the program's name, also the probe of a connection that is silent. With a token
+ * of a file, and of a program. */
+static void check_every_request(struct kube_user user, struct server *front)
+{
+    char url[64];
+    snprintf(url, sizeof(url), "https://127.0.0.1:%d", front->port);
+    struct kube_access access = access_with(user);
+    access.cluster.server = str_from(url);
+    struct api *api = api_of(&access, -1, 0);
+    struct reply stream, heard;
+    send_api(api, (struct api_request){ .path = STR("/stream/1/1?hang"), .stream = true }, &stream);
+    reply_wait_for(&stream, &stream.chunks, 1);
+    while (!api_stats(api).probes_sent)
+        sleep_ms(20);
+    do {
+        send_api(api, (struct api_request){ .path = STR("/heard") }, &heard);
+        reply_wait(&heard);
+        if (strstr(heard.text.text, "/version "))
+            break;
+        reply_release(&heard);
+    } while (true);
+    int count = 0;
+    for (struct str rest = strbuf_slice(&heard.text); rest.len; count++) {
+        struct str line = str_cut(&rest, '\n');
+        ptrdiff_t space = str_find(line, ' ');
+        if (!str_starts_with(str_slice(line, (size_t)space, line.len), STR(" Bearer t1 berth/")))
+            fail_msg(STR_FMT, STR_ARG(line));
+    }
+    assert_true(count >= 2);
+    reply_release(&heard);
+    api_free(api);
+    reply_release(&stream);
+}
+
+static void write_token(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("t1", file);
+    fclose(file);
+}
+
+static void test_every_request_has_an_identity(void **state _unused_)
+{
+    char token[512];
+    for (int exec = 0; exec < 2; exec++) {
+        struct server backend = { 0 }, front = { 0 };
+        server_start_args(&backend, (const char *const[]){ NULL });
+        if (!nghttpx_start(&front, dir, backend.port)) {
+            server_stop(&backend);
+            skip_because("nghttpx is not installed (tools/install-deps test)");
+        }
+        struct kube_exec by_program = token_program("");
+        struct kube_user by_file = { .token_file = str_from(in_dir(dir, "token", token)) };
+        write_token(token);
+        check_every_request(exec ? (struct kube_user){ .exec = &by_program } : by_file, &front);
+        server_stop(&front);
+        server_stop(&backend);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_request_has_an_identity),
         cmocka_unit_test(test_headers_and_body),
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_fence),

@@ -121,6 +121,38 @@ static void test_written(void **state _unused_)
 }
 
 /* ---- pools ---- */
+/* The pod that an allocation was made for still waits for its devices. */
+static void test_held(void **state _unused_)
+{
+    struct fixture f;
+    struct allocation_result allocation;
+    struct device_result result;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, CLAIM("a", "1", ""));
+    struct resource_claim claim = with_device(&f, "a", &allocation, &result, "x");
+    devices_take(&f.cluster, &claim);
+    claim.meta.resource_version = STR("2");
+    devices_written(&f.cluster, &claim);
+    devices_hold(&f.cluster, &claim);
+    assert_int_equal(use_of(&f, "x")->whole, 1);
+    fixture_load(&f, CLAIM("a", "2", HAS(COMPLETE("x"))));
+    assert_int_equal(use_of(&f, "x")->whole, 1);
+    fixture_load(&f, CLAIM("a", "3", "")); /* the allocation was taken away */
+    assert_int_equal(use_of(&f, "x")->whole, 1);
+    assert_true(devices_claim_in_flight(&f.cluster, stored(&f, "a")));
+    devices_let_go(&f.cluster, STR("ns"), STR("a"));
+    assert_null(use_of(&f, "x"));
+    assert_false(devices_claim_in_flight(&f.cluster, stored(&f, "a")));
+
+    devices_hold(&f.cluster, &claim);
+    cluster_remove_object(&f.cluster, KIND_RESOURCE_CLAIM, STR("ns"), STR("a"));
+    assert_int_equal(use_of(&f, "x")->whole, 1);
+    devices_let_go(&f.cluster, STR("ns"), STR("a"));
+    devices_let_go(&f.cluster, STR("ns"), STR("a"));
+    assert_null(use_of(&f, "x"));
+    fixture_release(&f);
+}
+
 #define SLICE(name, pool, where) \
     "{kind: ResourceSlice, metadata: {name: " name "}, spec: {driver: d, pool: {name: " pool "}, " where "}" \
     "}"
@@ -158,9 +190,8 @@ static void test_pools(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stored_claims),
-        cmocka_unit_test(test_in_flight),
-        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_stored_claims), cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_written),       cmocka_unit_test(test_held),
         cmocka_unit_test(test_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

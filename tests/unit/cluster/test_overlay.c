@@ -36,11 +36,11 @@ static void check_view(const struct fixture *f, struct node_view view, uint64_t 
         assert_int_equal(host_port_is_taken(node_ports(view), &cls->ports[0],
                                             intern_find(&f->cluster.syms, STR("0.0.0.0"))),
                          there);
-        for (uint32_t k = 0; there && k < cls->used_len; k++)
-            used[cls->used[k].resource] += cls->used[k].value;
+        for (uint32_t k = 0; there && k < cls->used.len; k++)
+            used[cls->used.items[k].resource] += cls->used.items[k].value;
         used[RES_PODS] += there;
-        nonzero_cpu += there ? cls->nonzero_cpu_milli : 0;
-        nonzero_memory += there ? cls->nonzero_memory : 0;
+        nonzero_cpu += there ? cls->used.nonzero_cpu_milli : 0;
+        nonzero_memory += there ? cls->used.nonzero_memory : 0;
     }
     for (uint32_t r = 0; r < f->cluster.col.resources; r++)
         assert_int_equal(node_used(view, r), used[r]);

@@ -324,6 +324,8 @@ static void test_compiled(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
+    uint32_t gpu;
+    assert_true(cluster_resource(&f.cluster, STR("example.com/gpu"), &gpu));
     fixture_load(
         &f, "{kind: Pod, metadata: {name: p, labels: {a: b}}, spec: {overhead: {memory: 5}, containers: ["
             "{name: c, resources: {requests: {cpu: 300m, example.com/gpu: 2, made-up: 3, pods: 9}}, ports: "
@@ -333,15 +335,13 @@ static void test_compiled(void **state)
             "t}}]}}}}");
     const struct pod_class *cls = f.last_pod->class;
     const struct intern *syms = &f.cluster.syms;
-    uint32_t gpu;
-    assert_true(cluster_resource(&f.cluster, STR("example.com/gpu"), &gpu));
     assert_int_equal(cls->fit_len, 3); /* neither uncounted resources nor pods */
     assert_int_equal(amount_of(cls->fit, cls->fit_len, RES_CPU), 300);
     assert_int_equal(amount_of(cls->fit, cls->fit_len, RES_MEMORY), 5);
     assert_int_equal(amount_of(cls->fit, cls->fit_len, gpu), 2);
-    assert_int_equal(amount_of(cls->used, cls->used_len, RES_CPU), 300);
-    assert_int_equal(cls->nonzero_cpu_milli, 400); /* 100m for the container without requests */
-    assert_int_equal(cls->nonzero_memory, 2 * 200 * 1024 * 1024 + 5);
+    assert_int_equal(amount_of(cls->used.items, cls->used.len, RES_CPU), 300);
+    assert_int_equal(cls->used.nonzero_cpu_milli, 400); /* 100m for the container without requests */
+    assert_int_equal(cls->used.nonzero_memory, 2 * 200 * 1024 * 1024 + 5);
     assert_int_equal(cls->ports_len, 2);
     assert_str(intern_text(syms, cls->ports[0].ip), "10.0.0.1");
     assert_str(intern_text(syms, cls->ports[0].protocol), "UDP");

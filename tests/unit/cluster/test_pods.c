@@ -29,20 +29,64 @@ static void test_known(void **state)
     fixture_release(&f);
 }
 
-/* A reference keeps a pod alive after it left the cluster. */
+/* A reference keeps a pod alive after it left the cluster, and its class: whether it is the sample of its class or
+ * not, and also if classes are told apart by other fields meanwhile. Nothing is left when the references are gone. */
 static void test_references(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        bool first_is_kept = i & 1, second_is_kept = i & 2, is_renewed = i & 4;
+        struct fixture f;
+        FIXTURE_BARE(&f);
+        fixture_load(&f, NODES POD("p", "spec: {nodeName: a}"));
+        struct pod_info *first = f.last_pod;
+        fixture_load(&f, POD("q", "spec: {nodeName: a}"));
+        struct pod_info *second = f.last_pod;
+        assert_ptr_equal(first->class, second->class);
+        pod_info_ref(first);
+        pod_info_ref(second);
+        if (!first_is_kept)
+            cluster_remove_pod(&f.cluster, first);
+        if (!second_is_kept)
+            cluster_remove_pod(&f.cluster, second);
+        if (is_renewed)
+            pod_classes_renew(&f.cluster);
+        assert_non_null(first->class);
+        assert_non_null(second->class);
+        assert_str(first->api->meta.name, "p");
+        assert_int_equal(first->row == ROW_NONE, !first_is_kept);
+        pod_info_unref(&f.cluster, first);
+        pod_info_unref(&f.cluster, second);
+        if (first_is_kept)
+            cluster_remove_pod(&f.cluster, first);
+        if (second_is_kept)
+            cluster_remove_pod(&f.cluster, second);
+        assert_int_equal(f.cluster.classes.len, 0);
+        assert_int_equal(f.cluster.label_owners.len, 0);
+        fixture_release(&f);
+    }
+}
+
+/* A row that is held means the same node, though nothing is left of it; then the number is free again. */
+static void test_held_rows(void **state)
 {
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
     fixture_load(&f, NODES POD("p", "spec: {nodeName: a}"));
-    struct pod_info *pod = f.last_pod;
-    pod_info_ref(pod);
-    cluster_remove_pod(&f.cluster, pod);
-    assert_int_equal(pod->row, ROW_NONE);
-    assert_null(pod->class);
-    assert_str(pod->api->meta.name, "p");
-    pod_info_unref(&f.cluster, pod);
+    uint32_t row = f.last_pod->row;
+    cluster_hold_row(&f.cluster, row);
+    cluster_remove_node(&f.cluster, STR("a"));
+    cluster_remove_pod(&f.cluster, f.last_pod);
+    assert_str(cluster_node_name(&f.cluster, row), "a");
+    fixture_load(&f, "{kind: Node, metadata: {name: other}}");
+    assert_int_not_equal(fixture_row(&f, "other"), row);
+    fixture_load(&f, POD("q", "spec: {nodeName: a}"));
+    assert_int_equal(f.last_pod->row, row);
+    cluster_remove_pod(&f.cluster, f.last_pod);
+    cluster_unhold_row(&f.cluster, row);
+    fixture_load(&f, "{kind: Node, metadata: {name: next}}");
+    assert_int_equal(fixture_row(&f, "next"), row);
     fixture_release(&f);
 }
 
@@ -247,11 +291,11 @@ static struct sums sum_row(const struct cluster *cluster, uint32_t row)
         sums.nominated += pod->nominated_row == row;
         if (pod->row != row)
             continue;
-        for (uint32_t i = 0; i < pod->class->used_len; i++)
-            sums.used[pod->class->used[i].resource] += pod->class->used[i].value;
+        for (uint32_t i = 0; i < pod->class->used.len; i++)
+            sums.used[pod->class->used.items[i].resource] += pod->class->used.items[i].value;
         sums.used[RES_PODS]++;
-        sums.nonzero_cpu += pod->class->nonzero_cpu_milli;
-        sums.nonzero_memory += pod->class->nonzero_memory;
+        sums.nonzero_cpu += pod->class->used.nonzero_cpu_milli;
+        sums.nonzero_memory += pod->class->used.nonzero_memory;
         sums.pods++;
         sums.affinity += pod->class->has_affinity_section;
         sums.anti += pod->class->anti.len > 0;
@@ -358,10 +402,11 @@ static void test_huge_amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),          cmocka_unit_test(test_references),
-        cmocka_unit_test(test_nominations),    cmocka_unit_test(test_claim_users),
-        cmocka_unit_test(test_ports),          cmocka_unit_test(test_ports_are_a_set),
-        cmocka_unit_test(test_random_changes), cmocka_unit_test(test_huge_amounts),
+        cmocka_unit_test(test_known),           cmocka_unit_test(test_references),
+        cmocka_unit_test(test_held_rows),       cmocka_unit_test(test_nominations),
+        cmocka_unit_test(test_claim_users),     cmocka_unit_test(test_ports),
+        cmocka_unit_test(test_ports_are_a_set), cmocka_unit_test(test_random_changes),
+        cmocka_unit_test(test_huge_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

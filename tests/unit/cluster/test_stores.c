@@ -88,7 +88,7 @@ static void test_images(void **state)
 struct store_case {
     enum api_kind kind;
     const char *text; /* named "it", in namespace ns or cluster-scoped */
-    enum { TOUCHES_STORAGE, TOUCHES_CONTROLLERS, TOUCHES_NAMESPACES } touches;
+    enum { TOUCHES_STORAGE, TOUCHES_CONTROLLERS, TOUCHES_NAMESPACES, TOUCHES_OTHERS } touches;
 };
 
 #define OBJECT(kind) "{kind: " kind ", metadata: {name: it}}"
@@ -111,6 +111,9 @@ static const struct store_case stores[] = {
     { KIND_PRIORITY_CLASS, OBJECT("PriorityClass"), TOUCHES_STORAGE },
     { KIND_RESOURCE_CLAIM, IN_NS("ResourceClaim"), TOUCHES_STORAGE },
     { KIND_DEVICE_CLASS, OBJECT("DeviceClass"), TOUCHES_STORAGE },
+    { KIND_DEVICE_TAINT_RULE, OBJECT("DeviceTaintRule"), TOUCHES_STORAGE },
+    { KIND_NODE_METRICS, OBJECT("NodeMetrics"), TOUCHES_OTHERS },
+    { KIND_POD_METRICS, IN_NS("PodMetrics"), TOUCHES_OTHERS },
 };
 
 static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)
@@ -130,6 +133,7 @@ static uint64_t version_of(const struct cluster *cluster, const struct store_cas
 {
     return test->touches == TOUCHES_NAMESPACES    ? cluster->namespaces_version
            : test->touches == TOUCHES_CONTROLLERS ? cluster->controllers_version
+           : test->touches == TOUCHES_OTHERS      ? cluster->other_changes
                                                   : cluster->storage_version;
 }
 

@@ -1,4 +1,4 @@
-/* catalog.h: the plugins of kube-scheduler v1.36 by name and extension point, and a configuration from a text. */
+/* catalog.h: the plugins of kube-scheduler by name and extension point, and a configuration from a text. */
 #ifndef UNIT_CONFIG_CATALOG_H
 #define UNIT_CONFIG_CATALOG_H
 
@@ -15,30 +15,34 @@
 
 static const struct catalog_plugin stock_plugins[] = {
     { "DefaultBinder", AT(BIND) },
-    { "DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER), &default_preemption_args_kind },
+    { "DefaultPreemption", AT(PRE_ENQUEUE) | AT(POST_FILTER) | AT(POD_GROUP_POST_FILTER),
+      &default_preemption_args_kind },
     { "DynamicResources",
       AT(PRE_ENQUEUE) | AT(PRE_FILTER) | AT(FILTER) | AT(POST_FILTER) | AT(SCORE) | AT(RESERVE) |
-          AT(PRE_BIND),
-      &dynamic_resources_args_kind },
+          AT(PRE_BIND) | AT(POD_GROUP_POST_FILTER),
+      &dynamic_resources_args_kind, .needs_pre_filter = AT(FILTER) | AT(SCORE) },
     { "GangScheduling", AT(PRE_ENQUEUE) | AT(PERMIT) },
     { "ImageLocality", AT(SCORE) },
     { "InterPodAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE),
-      &inter_pod_affinity_args_kind },
+      &inter_pod_affinity_args_kind, .needs_pre_filter = AT(FILTER), .needs_pre_score = AT(SCORE) },
     { "NodeAffinity", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE), &node_affinity_args_kind },
     { "NodeDeclaredFeatures", AT(PRE_FILTER) | AT(FILTER) },
-    { "NodeName", AT(FILTER) },
+    { "NodeName", AT(PRE_FILTER) | AT(FILTER),
+      .newer = { AT(PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter } },
     { "NodePorts", AT(PRE_FILTER) | AT(FILTER) },
     { "NodeResourcesBalancedAllocation", AT(PRE_SCORE) | AT(SCORE), &node_resources_balanced_args_kind },
     { "NodeResourcesFit", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) | AT(PLACEMENT_SCORE),
       &node_resources_fit_args_kind },
-    { "NodeUnschedulable", AT(FILTER) },
+    { "NodeUnschedulable", AT(PRE_FILTER) | AT(FILTER),
+      .newer = { AT(PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter } },
     { "NodeVolumeLimits", AT(PRE_FILTER) | AT(FILTER) },
     { "PodGroupPodsCount", AT(PLACEMENT_SCORE) },
     { "PodTopologySpread", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE),
-      &pod_topology_spread_args_kind },
+      &pod_topology_spread_args_kind, .needs_pre_filter = AT(FILTER), .needs_pre_score = AT(SCORE) },
     { "PrioritySort", AT(QUEUE_SORT) },
     { "SchedulingGates", AT(PRE_ENQUEUE) },
-    { "TaintToleration", AT(FILTER) | AT(PRE_SCORE) | AT(SCORE) },
+    { "TaintToleration", AT(PRE_FILTER) | AT(FILTER) | AT(PRE_SCORE) | AT(SCORE),
+      .newer = { AT(PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter } },
     { "TopologyPlacementGenerator", AT(PLACEMENT_GENERATE) },
     { "VolumeBinding", AT(PRE_FILTER) | AT(FILTER) | AT(RESERVE) | AT(PRE_BIND) | AT(PRE_SCORE) | AT(SCORE),
       &volume_binding_args_kind },

@@ -206,6 +206,9 @@ static const struct {
       "string \"fast\"" },
 };
 
+#define BETA(number) \
+    "apiVersion: kubescheduler.config.k8s.io/v1beta" number "\nkind: KubeSchedulerConfiguration\n"
+
 /* The complete text, with its head. */
 static const struct {
     const char *name, *text, *want;
@@ -221,9 +224,19 @@ static const struct {
     { "another kind", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: NodeAffinityArgs\n",
       "config.yaml:2:7: kind: expected \"KubeSchedulerConfiguration\", got \"NodeAffinityArgs\"" },
     { "a version that is too old",
-      "apiVersion: kubescheduler.config.k8s.io/v1beta2\nkind: KubeSchedulerConfiguration\n",
+      "apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: KubeSchedulerConfiguration\n",
       "config.yaml:1:13: apiVersion: no kind \"KubeSchedulerConfiguration\" is registered for version "
-      "\"kubescheduler.config.k8s.io/v1beta2\"; kubescheduler.config.k8s.io/v1 and v1beta3 can be read" },
+      "\"kubescheduler.config.k8s.io/v1beta1\"; kubescheduler.config.k8s.io/v1, v1beta3 and v1beta2 can be "
+      "read" },
+    { "a scheduling policy", "apiVersion: v1\nkind: Policy\npredicates: [{name: PodFitsResources}]\n",
+      "config.yaml:2:7: kind: kube-scheduler reads no scheduling Policy since v1.23; write a "
+      "KubeSchedulerConfiguration, with its predicates and priorities as plugins in profiles, and with its "
+      "extenders in extenders" },
+    { "the ConfigMap around it", "apiVersion: v1\nkind: ConfigMap\ndata: {config.yaml: ''}\n",
+      "config.yaml:2:7: kind: expected a KubeSchedulerConfiguration; if the ConfigMap holds one in its data, "
+      "write that to a file of its own" },
+    { "a field of v1beta2", BETA("3") "healthzBindAddress: ''\n",
+      "config.yaml:3:1: healthzBindAddress: unknown field" },
     { "a field twice in JSON",
       "{\"apiVersion\": \"kubescheduler.config.k8s.io/v1\", \"kind\": \"KubeSchedulerConfiguration\",\n"
       " \"parallelism\": 1, \"parallelism\": 2}",
@@ -392,17 +405,18 @@ static void test_extenders(void **state)
 static const struct {
     const char *name, *head, *config, *want;
 } warned[] = {
-    { "v1beta3", "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n", "",
-      "apiVersion: kubescheduler.config.k8s.io/v1beta3 is deprecated and was removed from Kubernetes; it is "
-      "read as "
-      "kubescheduler.config.k8s.io/v1" },
+    { "v1beta3", BETA("3"), "",
+      "apiVersion: kube-scheduler v1.29 removed kubescheduler.config.k8s.io/v1beta3; it is read as "
+      "kubescheduler.config.k8s.io/v1, which is the version to write" },
+    { "v1beta2", BETA("2"), "healthzBindAddress: ''\n",
+      "apiVersion: kube-scheduler v1.28 removed kubescheduler.config.k8s.io/v1beta2; it is read as "
+      "kubescheduler.config.k8s.io/v1, which is the version to write" },
     { "a second document", CONFIG_HEAD, "---\nparallelism: 0\n",
       "only the first document of the file is read" },
     { "a limit that CSI covers", CONFIG_HEAD,
       "profiles:\n- plugins: {filter: {enabled: [{name: EBSLimits}]}}\n",
-      "profiles[0].plugins.filter.enabled[0]: the plugin EBSLimits no longer exists; NodeVolumeLimits covers "
-      "it, and "
-      "it is left out" },
+      "profiles[0].plugins.filter.enabled[0]: the plugin EBSLimits no longer exists; NodeVolumeLimits "
+      "(limits of CSI drivers) covers it, and it is left out" },
     { "spreading in multiPoint", CONFIG_HEAD,
       "profiles:\n- plugins: {multiPoint: {enabled: [{name: SelectorSpread, weight: 2}]}}\n",
       "profiles[0].plugins.multiPoint.enabled[0]: the plugin SelectorSpread no longer exists; "
@@ -414,6 +428,24 @@ static const struct {
       "  pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]\n",
       "profiles[0].plugins.score.enabled[0]: the plugin NodeResourcesMostAllocated no longer exists; "
       "NodeResourcesFit covers it, and it is left out" },
+    { "a plugin that scores unprepared", CONFIG_HEAD,
+      "profiles:\n- plugins: {preScore: {disabled: [{name: InterPodAffinity}]}}\n",
+      "profile default-scheduler: the plugin InterPodAffinity is enabled at score, but not at preScore, "
+      "without "
+      "which it fails: a pod that fits on several nodes is not scheduled; disable it at score as well, or "
+      "enable it at preScore" },
+    { "a plugin that filters and scores unprepared", CONFIG_HEAD,
+      "profiles:\n- plugins: {preFilter: {disabled: [{name: DynamicResources}]}}\n",
+      "profile default-scheduler: the plugin DynamicResources is enabled at filter and score, but not at "
+      "preFilter, without which it fails: no pod is scheduled; disable it at filter and score as well, or "
+      "enable it at preFilter" },
+    { "an alias", CONFIG_HEAD,
+      "profiles:\n- plugins: {score: {enabled: [{name: NodeAffinityPlugin, weight: 30}]}}\n",
+      "profiles[0].plugins.score.enabled[0]: NodeAffinityPlugin is read as NodeAffinity, which is the name "
+      "to "
+      "write" },
+    { "an alias of arguments", CONFIG_HEAD, "profiles:\n- pluginConfig: [{name: NodeAffinityPlugin}]\n",
+      "profiles[0].pluginConfig: NodeAffinityPlugin is read as NodeAffinity, which is the name to write" },
 };
 
 static void test_warned(void **state)
@@ -428,6 +460,95 @@ static void test_warned(void **state)
         assert_int_equal(loaded.config.profiles.items[0].points[POINT_FILTER].len, 14);
         assert_int_equal(loaded.config.profiles.items[0].points[POINT_SCORE].len, 9);
     }
+}
+
+/* What is disabled at both points, or needs nothing, is no mistake. */
+static void test_not_warned(void **state)
+{
+    (void)state;
+    static const char *const fine[] = {
+        "",
+        "profiles: [{plugins: {preScore: {disabled: [{name: InterPodAffinity}]}, "
+        "score: {disabled: [{name: InterPodAffinity}]}}}]\n",
+        "profiles: [{plugins: {preScore: {disabled: [{name: NodeAffinity}, {name: NodeResourcesFit}]}}}]\n",
+        "profiles: [{plugins: {multiPoint: {disabled: [{name: InterPodAffinity}]}}}]\n",
+        "profiles: [{plugins: {preScore: {disabled: [{name: InterPodAffinity}], "
+        "enabled: [{name: InterPodAffinity}]}}}]\n",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(fine); i++) {
+        _cleanup_(loaded_release) struct loaded loaded;
+        assert_int_equal(loaded_from(&loaded, &stock_env, CONFIG_HEAD, fine[i]), 0);
+        assert_int_equal(loaded.warnings.list.len, 0);
+    }
+}
+
+static int32_t weight_of(const struct loaded *loaded, const char *plugin)
+{
+    const struct enabled_list *scorers = &loaded->config.profiles.items[0].points[POINT_SCORE];
+    for (uint32_t i = 0; i < scorers->len; i++)
+        if (str_is(scorers->items[i].name, plugin))
+            return scorers->items[i].weight;
+    return 0;
+}
+
+/* v1beta3 has the default weights of v1; v1beta2 has its own. A weight in the file is the same in all of them. */
+static void test_weights_of_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *head;
+        int32_t taints, node_affinity, pod_affinity, spread;
+    } cases[] = {
+        { CONFIG_HEAD, 3, 2, 2, 2 },
+        { BETA("3"), 3, 2, 2, 2 },
+        { BETA("2"), 1, 1, 1, 2 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(loaded_release) struct loaded by_default, given;
+        assert_int_equal(loaded_from(&by_default, &stock_env, cases[i].head, ""), 0);
+        assert_int_equal(weight_of(&by_default, "TaintToleration"), cases[i].taints);
+        assert_int_equal(weight_of(&by_default, "NodeAffinity"), cases[i].node_affinity);
+        assert_int_equal(weight_of(&by_default, "InterPodAffinity"), cases[i].pod_affinity);
+        assert_int_equal(weight_of(&by_default, "PodTopologySpread"), cases[i].spread);
+        assert_int_equal(
+            loaded_from(&given, &stock_env, cases[i].head,
+                        "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity, weight: 7}]}}}]\n"),
+            0);
+        assert_int_equal(weight_of(&given, "NodeAffinity"), 7);
+    }
+}
+
+static void test_addresses_without_tls_are_ignored(void **state)
+{
+    (void)state;
+    _cleanup_(loaded_release) struct loaded loaded;
+    assert_int_equal(loaded_from(&loaded, &stock_env, BETA("2"), "metricsBindAddress: 0.0.0.0:10251\n"), 0);
+    assert_int_equal(loaded.warnings.list.len, 2);
+    assert_str(loaded.warnings.list.items[1],
+               "metricsBindAddress is ignored: nothing is served without TLS; use --secure-port");
+}
+
+/* An alias is the plugin: with its weight and its arguments, and disabled by either name. */
+static void test_alias(void **state)
+{
+    (void)state;
+    _cleanup_(loaded_release) struct loaded loaded;
+    assert_int_equal(
+        loaded_from(&loaded, &stock_env, CONFIG_HEAD,
+                    "profiles:\n"
+                    "- plugins:\n"
+                    "    score: {enabled: [{name: NodeAffinityPlugin, weight: 30}]}\n"
+                    "    filter: {disabled: [{name: NodeAffinityPlugin}]}\n"
+                    "  pluginConfig:\n"
+                    "  - name: NodeAffinityPlugin\n"
+                    "    args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: []}}\n"),
+        0);
+    const struct profile_config *profile = &loaded.config.profiles.items[0];
+    assert_int_equal(weight_of(&loaded, "NodeAffinity"), 30);
+    assert_int_equal(profile->points[POINT_FILTER].len, 13);
+    const struct node_affinity_args *args = profile_args(profile, "NodeAffinity");
+    assert_non_null(args->added_affinity);
+    assert_int_equal(loaded.warnings.list.len, 3);
 }
 
 /* A custom plugin may have the name of a removed plugin. */
@@ -474,10 +595,18 @@ static void test_too_many_profiles(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rejected),     cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_settings),     cmocka_unit_test(test_extenders),
-        cmocka_unit_test(test_warned),       cmocka_unit_test(test_old_name_that_exists),
-        cmocka_unit_test(test_missing_file), cmocka_unit_test(test_too_many_profiles),
+        cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_extenders),
+        cmocka_unit_test(test_warned),
+        cmocka_unit_test(test_not_warned),
+        cmocka_unit_test(test_weights_of_versions),
+        cmocka_unit_test(test_addresses_without_tls_are_ignored),
+        cmocka_unit_test(test_alias),
+        cmocka_unit_test(test_old_name_that_exists),
+        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_too_many_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,7 @@ static void lists_replace_the_default_and_then_grow(void **state _unused_)
 static void wrong_arguments_give_an_error(void **state _unused_)
 {
     static const struct {
-        const char *words[3];
+        const char *words[4];
         const char *want;
     } cases[] = {
         { { "--nope" }, "unknown flag: --nope" },
@@ -214,15 +214,34 @@ static void wrong_arguments_give_an_error(void **state _unused_)
           "invalid argument \"a=b\" for \"--vmodule\" flag: the level in \"a=b\": expected a whole number "
           "that is not negative" },
         { { "--version=v1.35.0" },
-          "invalid argument \"v1.35.0\" for \"--version\" flag: it must begin with v1.36.4, the version of "
+          "invalid argument \"v1.35.0\" for \"--version\" flag: it must begin with v1.37.1, the version of "
           "Kubernetes whose "
           "scheduler this is" },
         { { "--policy-config-file=x" },
-          "unknown flag: --policy-config-file (Kubernetes removed it): scheduling policies are gone since "
-          "v1.23; say the same in "
-          "the profiles of a file for --config" },
+          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): scheduling policies are "
+          "gone; "
+          "say the same in the profiles of a file for --config" },
+        { { "--policy-config-file=x", "--legacy-flags" },
+          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): scheduling policies are "
+          "gone; "
+          "say the same in the profiles of a file for --config" },
         { { "--lock_object_name=x" },
-          "unknown flag: --lock_object_name (Kubernetes removed it): use --leader-elect-resource-name" },
+          "unknown flag: --lock-object-name (kube-scheduler v1.28 removed it): use "
+          "--leader-elect-resource-name; with --legacy-flags it is accepted, with a warning" },
+        { { "--percentage-of-nodes-to-score", "50", "--help" },
+          "unknown flag: --percentage-of-nodes-to-score (kube-scheduler does not have it): set "
+          "percentageOfNodesToScore in a file for --config; with --legacy-flags it is accepted, with a "
+          "warning" },
+        { { "--port=zero", "--legacy-flags" },
+          "invalid argument \"zero\" for \"--port\" flag: expected a whole number" },
+        { { "--port", "--legacy-flags=true" },
+          "unknown flag: --port (kube-scheduler v1.24 removed it): there is no serving without TLS; use "
+          "--secure-port; with --legacy-flags it is accepted, with a warning" },
+        { { "--algorithm-provider=ClusterAutoscalerProvider", "--legacy-flags" },
+          "invalid argument \"ClusterAutoscalerProvider\" for \"--algorithm-provider\" flag: --legacy-flags "
+          "accepts only DefaultProvider here (kube-scheduler v1.22 removed it); choose plugins in the "
+          "profiles "
+          "of a file for --config" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scheduler_flags flags;
@@ -261,20 +280,23 @@ static void contradictions_are_rejected(void **state _unused_)
         { { "--log-flush-frequency=0s" },
           "--log-flush-frequency: Invalid value: \"0s\": Must be greater than zero" },
         { { "--requestheader-allowed-names=a, " }, "empty value in \"requestheader-allowed-names\"" },
-        { { "--show-hidden-metrics-for-version=1.35" }, NULL },
-        { { "--show-hidden-metrics-for-version=1.34" },
-          "--show-hidden-metrics-for-version: Invalid value: \"1.34\": must be omitted or have the value "
-          "'1.35'; only the "
+        { { "--show-hidden-metrics-for-version=1.36" }, NULL },
+        { { "--show-hidden-metrics-for-version=1.35" },
+          "--show-hidden-metrics-for-version: Invalid value: \"1.35\": must be omitted or have the value "
+          "'1.36'; only the "
           "previous minor version is allowed" },
         { { "--disabled-metrics=a-b" }, "--disabled-metrics: Invalid value: \"a-b\" is no name of a metric" },
         { { "--allow-metric-labels=m=x" },
           "--allow-metric-labels: Invalid value: \"m\": must have keys with format `metricName,labelName`" },
-        { { "--emulated-version=1.36", "--min-compatibility-version=kube=1.33" }, NULL },
-        { { "--emulated-version=1.35" }, "emulation version 1.35: berth does not support that, only 1.36" },
-        { { "--emulated-version=1.30" }, "emulation version 1.30 is not between [1.33, 1.36.0]" },
+        { { "--emulated-version=1.36", "--min-compatibility-version=kube=1.34" }, NULL },
+        { { "--emulated-version=1.35" },
+          "emulation version 1.35: berth does not support that, only 1.36 and 1.37" },
+        { { "--emulated-version=1.30" }, "emulation version 1.30 is not between [1.34, 1.37.0]" },
         { { "--emulated-version=other=1.36" }, "--emulated-version: component not registered: other" },
-        { { "--min-compatibility-version=1.37" },
-          "minCompatibilityVersion version 1.37 is not between [1.33, 1.36]" },
+        { { "--min-compatibility-version=1.38" },
+          "minCompatibilityVersion version 1.38 is not between [1.34, 1.37]" },
+        { { "--emulated-version=1.36", "--min-compatibility-version=1.37" },
+          "minCompatibilityVersion version 1.37 is not between [1.34, 1.36]" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scheduler_flags flags;
@@ -298,7 +320,7 @@ static void gates_are_switched_or_rejected(void **state _unused_)
     } cases[] = {
         { { "--feature-gates=StorageCapacityScoring=true" }, NULL, FEATURE_StorageCapacityScoring, true },
         { { "--feature-gates=NodeDeclaredFeatures=0" },
-          " is enabled, but depends on features that are disabled: [NodeDeclaredFeatures]",
+          "cannot set feature gate NodeDeclaredFeatures to false, feature is locked to true",
           0,
           false },
         { { "--feature-gates=kube:StorageCapacityScoring=t" }, NULL, FEATURE_StorageCapacityScoring, true },
@@ -334,7 +356,8 @@ static void gates_are_switched_or_rejected(void **state _unused_)
           "set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use",
           0,
           false },
-        { { "--feature-gates=AllAlpha=false" }, NULL, FEATURE_StorageCapacityScoring, false },
+        { { "--feature-gates=AllAlpha=false" }, NULL, FEATURE_StorageCapacityScoring, true },
+        { { "--feature-gates=AllBeta=false" }, NULL, FEATURE_StorageCapacityScoring, false },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct scheduler_flags flags;
@@ -353,31 +376,39 @@ static void gates_are_switched_or_rejected(void **state _unused_)
     }
 }
 
-/* Scheduling in Kubernetes depends on this gate, and berth only implements its default. */
-static void an_unsupported_gate_may_have_its_default(void **state _unused_)
+/* Scheduling in Kubernetes depends on these gates, and berth only implements their defaults. */
+static void check_unsupported_gates(int minor)
 {
     for (size_t i = 0; i < FEATURE_COUNT; i++) {
-        const struct feature_info *info = &feature_infos[i];
-        if (info->here != FEATURE_FIXED || info->locked)
-            continue;
         struct feature_choices choices = { 0 };
         struct features features;
         struct error err;
+        features_default(&features, release_of(minor), 0);
+        const struct feature_state *gate = feature_state(&features, (enum feature)i);
+        if (feature_infos[i].here != FEATURE_FIXED || !gate || gate->locked)
+            continue;
         choices.given[i] = true;
-        choices.value[i] = info->by_default;
+        choices.value[i] = gate->by_default;
         assert_int_equal(features_resolve(&choices, &features, &err), 0);
-        choices.value[i] = !info->by_default;
+        choices.value[i] = !gate->by_default;
         assert_int_equal(features_resolve(&choices, &features, &err), -EINVAL);
         assert_non_null(strstr(err.text, "berth does not support that"));
     }
 }
 
+static void an_unsupported_gate_may_have_its_default(void **state _unused_)
+{
+    check_unsupported_gates(36);
+    check_unsupported_gates(37);
+}
+
 static void help_has_every_flag_in_its_group(void **state _unused_)
 {
     static const unsigned widths[] = { 0, 10, 60, 200 };
+    const struct scheduler_flags flags = { 0 };
     for (size_t w = 0; w < ARRAY_SIZE(widths); w++) {
         _cleanup_(strbuf_release) struct strbuf out = { 0 };
-        flags_help(&out, widths[w]);
+        flags_help(&flags, &out, widths[w]);
         const char *at = out.text;
         for (size_t i = 0; i < FLAG_COUNT; i++) {
             _cleanup_(strbuf_release) struct strbuf want = { 0 };
@@ -394,7 +425,7 @@ static void help_has_every_flag_in_its_group(void **state _unused_)
             at = strstr(at, want.text);
             assert_non_null(at);
         }
-        assert_non_null(strstr(out.text, "kube:StorageCapacityScoring=true|false (ALPHA - default=false)"));
+        assert_non_null(strstr(out.text, "kube:StorageCapacityScoring=true|false (BETA - default=true)"));
         assert_null(strstr(out.text, "kube:SidecarContainers"));
     }
 }
@@ -406,11 +437,11 @@ static void version_can_be_parsed_by_scripts(void **state _unused_)
         const char *want; /* NULL: nothing is printed */
         const char *reported;
     } cases[] = {
-        { "--version", "Kubernetes v1.36.4+berth.", "v1.36.4+berth." },
-        { "--version=raw", "version.Info{Major:\"1\", Minor:\"36\", EmulationMajor:\"\", ",
-          "v1.36.4+berth." },
-        { "--version=false", NULL, "v1.36.4+berth." },
-        { "--version=v1.36.4-gke.1", NULL, "v1.36.4-gke.1" },
+        { "--version", "Kubernetes v1.37.1+berth.", "v1.37.1+berth." },
+        { "--version=raw", "version.Info{Major:\"1\", Minor:\"37\", EmulationMajor:\"\", ",
+          "v1.37.1+berth." },
+        { "--version=false", NULL, "v1.37.1+berth." },
+        { "--version=v1.37.1-gke.1", NULL, "v1.37.1-gke.1" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(strbuf_release) struct strbuf out = { 0 };
@@ -420,7 +451,9 @@ static void version_can_be_parsed_by_scripts(void **state _unused_)
         assert_int_equal(flags_version(&flags, &out), cases[i].want != NULL);
         if (cases[i].want)
             assert_int_equal(strncmp(out.text, cases[i].want, strlen(cases[i].want)), 0);
-        assert_true(str_starts_with(flags_reported_version(&flags), str_from(cases[i].reported)));
+        strbuf_clear(&out);
+        flags_reported_version(&flags, &out);
+        assert_true(str_starts_with(strbuf_slice(&out), str_from(cases[i].reported)));
         flags_release(&flags);
     }
 }
@@ -513,11 +546,128 @@ static void with_a_file_only_leader_election_flags_apply(void **state _unused_)
     assert_int_equal(run.config.leader_election.renew_deadline_ns, 5 * NS_PER_SECOND);
     assert_int_equal(run.config.leader_election.retry_period_ns, NS_PER_SECOND);
     assert_int_equal(run.warnings.list.len, 2);
-    assert_true(
-        str_is(run.warnings.list.items[0], "--kubeconfig is ignored, because there is a configuration file"));
+    assert_true(str_is(run.warnings.list.items[0],
+                       "--kubeconfig is ignored, because there is a configuration file; "
+                       "set clientConnection.kubeconfig there"));
     run_release(&run);
     assert_int_equal(run_load(&run, (const char *const[]){ flag, NULL }), -EINVAL);
     run_release(&run);
+    unlink(path);
+}
+
+/* ---- flags of older releases ---- */
+
+static bool has_warning(const struct run *run, const char *part)
+{
+    vec_for(&run->warnings.list, sentence)
+        if (strstr(sentence->ptr, part))
+            return true;
+    return false;
+}
+
+static void legacy_flags_have_the_effect_that_is_expected(void **state _unused_)
+{
+    struct run run;
+    assert_int_equal(
+        run_load(&run, (const char *const[]){ "--port", "0", "--logtostderr",
+                                              "--percentage-of-nodes-to-score=50", "--lock-object-name=mine",
+                                              "--scheduler-name=gpu", "--legacy-flags", NULL }),
+        0);
+    assert_int_equal(run.config.percentage_of_nodes_to_score.value, 50);
+    assert_true(str_is(run.config.leader_election.resource_name, "mine"));
+    assert_true(str_is(run.config.profiles.items[0].scheduler_name, "gpu"));
+    assert_int_equal(run.warnings.list.len, 5);
+    assert_true(has_warning(&run,
+                            "--port (kube-scheduler v1.24 removed it): it is ignored; there is no serving "
+                            "without TLS; use --secure-port"));
+    run_release(&run);
+}
+
+static void a_percentage_is_checked(void **state _unused_)
+{
+    struct run run;
+    assert_int_equal(
+        run_load(&run, (const char *const[]){ "--percentage-of-nodes-to-score=101", "--legacy-flags", NULL }),
+        -EINVAL);
+    assert_string_equal(run.err.text,
+                        "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]");
+    run_release(&run);
+}
+
+/* What a file says counts; also that it says 0. */
+static void legacy_flags_fill_what_a_file_leaves_open(void **state _unused_)
+{
+    static const struct {
+        const char *text;
+        int32_t percentage;
+        const char *kubeconfig, *name;
+    } cases[] = {
+        { CONFIG_HEAD, 50, "k", "default-scheduler" },
+        { CONFIG_HEAD "percentageOfNodesToScore: 0\nclientConnection: {kubeconfig: file}\n", 0, "file",
+          "default-scheduler" },
+    };
+    char path[] = "/tmp/test_flags.XXXXXX", flag[64];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(flag, sizeof(flag), "--config=%s", path);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run run;
+        write_file(path, cases[i].text);
+        assert_int_equal(
+            run_load(&run, (const char *const[]){ flag, "--percentage-of-nodes-to-score=50", "--kubeconfig=k",
+                                                  "--scheduler-name=gpu", "--legacy-flags", NULL }),
+            0);
+        assert_int_equal(run.config.percentage_of_nodes_to_score.value, cases[i].percentage);
+        assert_true(str_is(run.config.client_connection.kubeconfig, cases[i].kubeconfig));
+        assert_true(str_is(run.config.profiles.items[0].scheduler_name, cases[i].name));
+        assert_int_equal(run.warnings.list.len, 3);
+        run_release(&run);
+    }
+    unlink(path);
+}
+
+/* ---- the lease ---- */
+
+static void a_second_scheduler_needs_its_own_lease(void **state _unused_)
+{
+    static const struct {
+        const char *name, *text, *flag;
+        bool warned;
+    } cases[] = {
+        { "nothing is said", "profiles: [{schedulerName: gpu}]\n", NULL, true },
+        { "it is said that there is an election",
+          "profiles: [{schedulerName: gpu}]\nleaderElection: {leaderElect: true}\n", NULL, true },
+        { "the cluster's own scheduler", "", NULL, false },
+        { "the cluster's own scheduler, with a profile more",
+          "profiles: [{schedulerName: gpu}, {schedulerName: default-scheduler}]\n", NULL, false },
+        { "no election", "profiles: [{schedulerName: gpu}]\nleaderElection: {leaderElect: false}\n", NULL,
+          false },
+        { "no election, by a flag", "profiles: [{schedulerName: gpu}]\n", "--leader-elect=false", false },
+        { "another lease", "profiles: [{schedulerName: gpu}]\nleaderElection: {resourceName: gpu}\n", NULL,
+          false },
+        { "another lease, by a flag", "profiles: [{schedulerName: gpu}]\n",
+          "--leader-elect-resource-name=gpu", false },
+        { "another namespace", "profiles: [{schedulerName: gpu}]\nleaderElection: {resourceNamespace: gpu}\n",
+          NULL, false },
+        { "that lease, on purpose",
+          "profiles: [{schedulerName: gpu}]\nleaderElection: {resourceName: kube-scheduler}\n", NULL, false },
+    };
+    char path[] = "/tmp/test_flags.XXXXXX", flag[64], text[512];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    snprintf(flag, sizeof(flag), "--config=%s", path);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct run run;
+        snprintf(text, sizeof(text), CONFIG_HEAD "%s", cases[i].text);
+        write_file(path, text);
+        assert_int_equal(run_load(&run, (const char *const[]){ flag, cases[i].flag, NULL }), 0);
+        if (has_warning(&run, "set leaderElection.resourceName (such as gpu)") != cases[i].warned ||
+            run.warnings.list.len != cases[i].warned)
+            fail_msg("%s: %zu warnings", cases[i].name, run.warnings.list.len);
+        run_release(&run);
+    }
     unlink(path);
 }
 
@@ -538,6 +688,10 @@ int main(void)
         cmocka_unit_test(without_a_file_all_flags_apply),
         cmocka_unit_test(the_result_of_flags_is_checked),
         cmocka_unit_test(with_a_file_only_leader_election_flags_apply),
+        cmocka_unit_test(legacy_flags_have_the_effect_that_is_expected),
+        cmocka_unit_test(a_percentage_is_checked),
+        cmocka_unit_test(legacy_flags_fill_what_a_file_leaves_open),
+        cmocka_unit_test(a_second_scheduler_needs_its_own_lease),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,23 +249,6 @@ static const struct {
       "      bindTimeoutSeconds: -1\n",
       "config.yaml:7:27: profiles[0].pluginConfig[0].args.bindTimeoutSeconds: Invalid value: "
       "-1: invalid BindTimeoutSeconds, should not be a negative value" },
-    { "volume shape",
-      "profiles:\n"
-      "- pluginConfig:\n"
-      "  - name: VolumeBinding\n"
-      "    args:\n"
-      "      shape: [{utilization: 0, score: 10}]\n",
-      "config.yaml:7:14: profiles[0].pluginConfig[0].args.shape: Invalid value: "
-      "[{\"Utilization\":0,\"Score\":10}]: unexpected field `shape`, remove it or turn on the "
-      "feature gate StorageCapacityScoring" },
-    { "volume shape, empty",
-      "profiles:\n"
-      "- pluginConfig:\n"
-      "  - name: VolumeBinding\n"
-      "    args:\n"
-      "      shape: []\n",
-      "config.yaml:7:14: profiles[0].pluginConfig[0].args.shape: Invalid value: []: unexpected "
-      "field `shape`, remove it or turn on the feature gate StorageCapacityScoring" },
     { "affinity operator",
       "profiles:\n"
       "- pluginConfig:\n"
@@ -472,7 +455,7 @@ static void test_defaults(void **state)
         assert_int_equal(spread->default_constraints.len, 0);
         const struct volume_binding_args *volumes = profile_args(profile, "VolumeBinding");
         assert_int_equal(volumes->bind_timeout_seconds, 600);
-        assert_int_equal(volumes->shape.len, 0);
+        assert_int_equal(volumes->shape.len, 2); /* from 0: 10 to 100: 0 */
     }
 }
 
@@ -607,12 +590,39 @@ static void test_own_table(void **state)
     assert_string_equal(loaded.err.text, "config.yaml:8:12: zone: unknown field; did you mean \"zones\"?");
 }
 
+/* Without StorageCapacityScoring, which is on from 1.37 on, there is no shape of volumes. */
+static void test_no_shape(void **state _unused_)
+{
+    static const char *const shapes[][2] = {
+        { "[{utilization: 0, score: 10}]", "[{\"Utilization\":0,\"Score\":10}]" },
+        { "[]", "[]" },
+    };
+    struct features features;
+    features_default(&features, release_of(36), 0);
+    const struct config_env env = { .catalog = &stock_catalog, .features = &features };
+    for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+        char config[256], want[512];
+        snprintf(config, sizeof(config),
+                 "profiles:\n- pluginConfig:\n  - name: VolumeBinding\n    args:\n      shape: %s\n",
+                 shapes[i][0]);
+        snprintf(
+            want, sizeof(want),
+            "config.yaml:7:14: profiles[0].pluginConfig[0].args.shape: Invalid value: %s: unexpected field "
+            "`shape`, remove it or turn on the feature gate StorageCapacityScoring",
+            shapes[i][1]);
+        struct loaded loaded;
+        assert_int_equal(loaded_from(&loaded, &env, CONFIG_HEAD, config), -EINVAL);
+        assert_string_equal(loaded.err.text, want);
+        loaded_release(&loaded);
+    }
+}
+
 /* Arguments that depend on feature gates. */
 static void test_gates(void **state)
 {
     (void)state;
     struct features features;
-    features_default(&features);
+    features_default(&features, NULL, 0);
     features.enabled[FEATURE_StorageCapacityScoring] = true;
     features.enabled[FEATURE_DRASchedulerFilterTimeout] = false;
     features.enabled[FEATURE_DRADeviceBindingConditions] = false;
@@ -645,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rejected),  cmocka_unit_test(test_defaults),  cmocka_unit_test(test_resources),
         cmocka_unit_test(test_api_types), cmocka_unit_test(test_own_table), cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_no_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ static const struct {
     const char *want; /* names in order, with their weights */
 } merged[] = {
     { "defaults", "", POINT_FILTER,
-      "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
       "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "defaults", "", POINT_SCORE,
@@ -24,7 +24,8 @@ static const struct {
       "    multiPoint:\n"
       "      disabled: [{name: NodePorts}]\n",
       POINT_PRE_FILTER,
-      "NodeAffinity NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding "
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodeResourcesFit VolumeRestrictions "
+      "NodeVolumeLimits VolumeBinding "
       "VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "a plugin is disabled everywhere",
       "profiles:\n"
@@ -32,7 +33,7 @@ static const struct {
       "    multiPoint:\n"
       "      disabled: [{name: NodePorts}]\n",
       POINT_FILTER,
-      "NodeUnschedulable NodeName TaintToleration NodeAffinity NodeResourcesFit "
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodeResourcesFit "
       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
       "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "a plugin is disabled at one point",
@@ -95,7 +96,7 @@ static const struct {
       "    multiPoint:\n"
       "      enabled: [{name: TaintToleration, weight: 5}, {name: NodeAffinity}]\n",
       POINT_FILTER,
-      "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
       "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "multiPoint from nothing",
@@ -168,7 +169,8 @@ static const struct {
       "    score:\n"
       "      enabled: [{name: ImageLocality}]\n",
       POINT_PRE_FILTER,
-      "NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone "
+      "NodeName NodeUnschedulable TaintToleration NodePorts NodeResourcesFit VolumeRestrictions "
+      "NodeVolumeLimits VolumeBinding VolumeZone "
       "PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "a plugin only at one point",
       "profiles:\n"
@@ -180,7 +182,7 @@ static const struct {
       "    score:\n"
       "      enabled: [{name: ImageLocality}]\n",
       POINT_FILTER,
-      "NodeUnschedulable NodeName TaintToleration NodePorts NodeResourcesFit "
+      "NodeName NodeUnschedulable TaintToleration NodePorts NodeResourcesFit "
       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
       "InterPodAffinity DynamicResources NodeDeclaredFeatures NodeAffinity" },
     { "a plugin only at one point",
@@ -210,7 +212,7 @@ static const struct {
       "    filter:\n"
       "      disabled: [{name: NoSuchPlugin}]\n",
       POINT_FILTER,
-      "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
       "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
       "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
     { "placement points",
@@ -252,28 +254,32 @@ static const struct {
       "    filter:\n"
       "      enabled: [{name: NoSuchPlugin}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: FilterPlugin \"NoSuchPlugin\" does not exist" },
+      "default-scheduler: FilterPlugin \"NoSuchPlugin\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own" },
     { "unknown plugin in multiPoint",
       "profiles:\n"
       "- plugins:\n"
       "    multiPoint:\n"
       "      enabled: [{name: NoSuchPlugin}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: PreFilterPlugin \"NoSuchPlugin\" does not exist" },
+      "default-scheduler: PreFilterPlugin \"NoSuchPlugin\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own" },
     { "old plugin that nothing covers",
       "profiles:\n"
       "- plugins:\n"
       "    filter:\n"
       "      enabled: [{name: NodeLabel}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: FilterPlugin \"NodeLabel\" does not exist" },
+      "default-scheduler: FilterPlugin \"NodeLabel\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own" },
     { "old scorer where another strategy is set",
       "profiles:\n"
       "- plugins:\n"
       "    score:\n"
       "      enabled: [{name: NodeResourcesMostAllocated}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: ScorePlugin \"NodeResourcesMostAllocated\" does not exist" },
+      "default-scheduler: ScorePlugin \"NodeResourcesMostAllocated\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own" },
     { "plugin at a point that it does not have",
       "profiles:\n"
       "- plugins:\n"
@@ -301,7 +307,27 @@ static const struct {
       "    multiPoint:\n"
       "      enabled: [{name: NodeName}, {name: NodeName}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: plugin \"NodeName\" already registered as \"FilterPlugin\"" },
+      "default-scheduler: plugin \"NodeName\" already registered as \"PreFilterPlugin\"" },
+    { "twice, once by its other name",
+      "profiles:\n"
+      "- plugins:\n"
+      "    score:\n"
+      "      enabled: [{name: NodeAffinity}, {name: NodeAffinityPlugin}]\n",
+      "config.yaml:6:39: profiles[0].plugins.score.enabled[1].name: Duplicate value: \"NodeAffinityPlugin\": "
+      "it "
+      "is another name of NodeAffinity, which the list has already" },
+    { "the other name twice",
+      "profiles:\n"
+      "- plugins:\n"
+      "    multiPoint:\n"
+      "      enabled: [{name: NodeAffinityPlugin}, {name: NodeAffinityPlugin}]\n",
+      "config.yaml:6:45: profiles[0].plugins.multiPoint.enabled[1].name: Duplicate value: "
+      "\"NodeAffinityPlugin\": "
+      "it is another name of NodeAffinity, which the list has already" },
+    { "arguments by both names",
+      "profiles:\n"
+      "- pluginConfig: [{name: NodeAffinity}, {name: NodeAffinityPlugin}]\n",
+      "config.yaml:4:40: profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\"" },
     { "no queue sort",
       "profiles:\n"
       "- plugins:\n"
@@ -346,7 +372,8 @@ static const struct {
       "    filter:\n"
       "      enabled: [{name: \"a\\\"b\"}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: FilterPlugin \"a\\\"b\" does not exist" },
+      "default-scheduler: FilterPlugin \"a\\\"b\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own" },
     { "queue sort differs",
       "profiles:\n"
       "- schedulerName: a\n"
@@ -420,7 +447,7 @@ static void test_gates(void **state)
         enum extension_point point;
         const char *want;
     } cases[] = {
-        { FEATURE_GangScheduling, true, POINT_PERMIT, "GangScheduling" },
+        { FEATURE_GenericWorkload, true, POINT_PERMIT, "GangScheduling" },
         { FEATURE_TopologyAwareWorkloadScheduling, true, POINT_PLACEMENT_GENERATE,
           "TopologyPlacementGenerator" },
         { FEATURE_TopologyAwareWorkloadScheduling, true, POINT_PLACEMENT_SCORE,
@@ -432,12 +459,66 @@ static void test_gates(void **state)
         _cleanup_(loaded_release) struct loaded loaded = { 0 };
         _cleanup_(strbuf_release) struct strbuf got = { 0 };
         struct features features;
-        features_default(&features);
+        features_default(&features, NULL, 0);
         features.enabled[cases[i].gate] = cases[i].on;
         struct config_env env = { .catalog = &stock_catalog, .features = &features };
         assert_int_equal(config_default(&env, &loaded.arena, &loaded.config, &loaded.err), 0);
         print_point(&got, &loaded.config.profiles.items[0].points[cases[i].point]);
         assert_str(strbuf_slice(&got), cases[i].want);
+    }
+}
+
+/* What a release has that another has not. */
+static const struct {
+    int minor;
+    const char *config;
+    enum extension_point point;
+    const char *want; /* the plugins of the point, or the error */
+} by_release[] = {
+    { 36, "", POINT_FILTER,
+      "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+      "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
+    { 37, "", POINT_FILTER,
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+      "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
+    { 36, "", POINT_PRE_FILTER,
+      "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding "
+      "VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures" },
+    { 37, "", POINT_PRE_FILTER,
+      "NodeName NodeUnschedulable TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+      "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+      "InterPodAffinity DynamicResources NodeDeclaredFeatures" },
+    { 36, "", POINT_POD_GROUP_POST_FILTER, "" },
+    { 37, "", POINT_POD_GROUP_POST_FILTER, "DynamicResources DefaultPreemption" },
+    { 36, "profiles: [{plugins: {preFilter: {enabled: [{name: NodeName}]}}}]", POINT_PRE_FILTER,
+      "config.yaml:3:45: initializing profiles: creating profile for scheduler name default-scheduler: "
+      "plugin \"NodeName\" does not extend PreFilterPlugin plugin" },
+    { 36, "profiles: [{plugins: {podGroupPostFilter: {}}}]", POINT_FILTER,
+      "config.yaml:3:23: profiles[0].plugins.podGroupPostFilter: unknown field" },
+    { 37, "profiles: [{plugins: {podGroupPostFilter: {disabled: [{name: DynamicResources}]}}}]",
+      POINT_POD_GROUP_POST_FILTER, "DefaultPreemption" },
+    { 37, "profiles: [{plugins: {podGroupPostFilter: {enabled: [{name: NodeName}]}}}]",
+      POINT_POD_GROUP_POST_FILTER,
+      "config.yaml:3:54: initializing profiles: creating profile for scheduler name default-scheduler: "
+      "plugin \"NodeName\" does not extend PodGroupPostFilterPlugin plugin" },
+};
+
+static void test_releases(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(by_release); i++) {
+        _cleanup_(loaded_release) struct loaded loaded;
+        _cleanup_(strbuf_release) struct strbuf got = { 0 };
+        struct features features;
+        features_default(&features, release_of(by_release[i].minor), 0);
+        struct config_env env = { .catalog = &stock_catalog, .features = &features };
+        if (loaded_from(&loaded, &env, CONFIG_HEAD, by_release[i].config) < 0)
+            strbuf_puts(&got, loaded.err.text);
+        else
+            print_point(&got, &loaded.config.profiles.items[0].points[by_release[i].point]);
+        if (!str_is(strbuf_slice(&got), by_release[i].want))
+            fail_msg("%zu: got \"%s\", want \"%s\"", i, got.text ? got.text : "", by_release[i].want);
     }
 }
 
@@ -495,11 +576,9 @@ static void test_other_queue_sort(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merged),
-        cmocka_unit_test(test_rejected),
-        cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_two_profiles),
-        cmocka_unit_test(test_other_queue_sort),
+        cmocka_unit_test(test_merged),       cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_gates),        cmocka_unit_test(test_releases),
+        cmocka_unit_test(test_two_profiles), cmocka_unit_test(test_other_queue_sort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,9 +72,13 @@ static void the_queue_is_shown_by_its_three_parts(void **state _unused_)
     struct status gate;
     struct error err;
     engine_fixture_init(&e, NULL, &(struct engine_options){ .seed = 1, .now_ns = 1000 * SECOND });
+    e.f.cluster.features.release = release_of(36);
     show_queue(&e, &summary, &pods);
     check_text(&summary, "activeQ:0; backoffQ:0; unschedulablePods:0");
     check_text(&pods, "");
+    e.f.cluster.features.release = release_of(37);
+    show_queue(&e, &summary, &pods);
+    check_text(&summary, "activeQ:0; backoffQ:0; unschedulableEntities:0");
     fixture_load(&e.f, "{kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 1, pods: 9}}}");
     engine_fixture_add(&e, "{kind: Pod, metadata: {name: big, uid: u-1}, spec: {containers: [{resources: "
                            "{requests: {cpu: 9}}}]}}");
@@ -83,7 +87,7 @@ static void the_queue_is_shown_by_its_three_parts(void **state _unused_)
     assert_int_equal(engine_add_pod(&e.engine, e.f.last_pod, e.now_ns, &gate, &err), 0);
     engine_fixture_add(&e, "{kind: Pod, metadata: {name: fresh, uid: u-3}, status: {phase: Pending}}");
     show_queue(&e, &summary, &pods);
-    check_text(&summary, "activeQ:1; backoffQ:0; unschedulablePods:2");
+    check_text(&summary, "activeQ:1; backoffQ:0; unschedulableEntities:2");
     check_text(&pods, "name: fresh, namespace: default, uid: u-3, phase: Pending, nominated node: \n"
                       "name: big, namespace: default, uid: u-1, phase: , nominated node: \n"
                       "name: held, namespace: default, uid: u-2, phase: , nominated node: \n");

@@ -345,7 +345,7 @@ static void slow_plugins_are_called_as_in_a_decision(void **state)
     assert_int_equal(not_evaluated, NODES - ENOUGH);
     assert_int_equal(explain(&a, "p", true), 0);
     assert_contains(&a, "asked about as many nodes as for a decision");
-    assert_contains(&a, "Nobody was asked about 156 other nodes");
+    assert_contains(&a, "No plugin examined 156 other nodes");
     end(&a);
 }
 
@@ -362,7 +362,7 @@ static void durations_of_plugins(void **state)
     assert_int_equal(flags_parse(&flags, 1, argv, &err), 0);
     assert_int_equal(flags_check(&flags, &features, NULL, &err), 0);
     struct metrics *metrics = families_new(&flags, &features, &err);
-    struct observer *observer = observer_new(metrics);
+    struct observer *observer = observer_new(metrics, &features);
     flags_release(&flags);
     begin(&a, "{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: 2, pods: 999}}}");
     engine_watch(&a.e.engine, observer_probe(observer));

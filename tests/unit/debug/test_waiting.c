@@ -210,7 +210,7 @@ static const struct event_case {
 } happenings[] = {
     { "deleted", REMOVED, NULL, 1, 0, 0, 0, QUEUE_NOWHERE, QUEUE_ACTIVE },
     { "being deleted", UPDATED, POD_WITH("p", "2", "1", ", deletionTimestamp: '2026-01-01T00:00:00Z'", ""), 1,
-      0, 0, 0, QUEUE_ERROR_BACKOFF, QUEUE_ACTIVE },
+      0, 0, 0, QUEUE_UNSCHEDULABLE, QUEUE_ACTIVE },
     { "another label", UPDATED, POD_WITH("p", "2", "1", ", labels: {a: b}", ""), 0, 0, 1, 1000,
       QUEUE_IN_FLIGHT, QUEUE_UNSCHEDULABLE },
     { "bound to its node by another scheduler", UPDATED, POD_WITH("p", "2", "1", "", ", nodeName: a"), 0, 1,
@@ -275,7 +275,7 @@ static void nothing_is_left_of_a_pod_that_waited(void **state)
         size_t shown = yyjson_arr_size(at(doc, "/pods"));
         uint32_t waiting = h.e.engine.bindings_at[BINDING_PERMIT];
         if (unreserved != test->unreserved || bound != test->bound || shown != test->still_waiting ||
-            waiting != test->still_waiting || h.e.engine.waiting.len != test->still_waiting ||
+            waiting != test->still_waiting || h.e.engine.due.items.len != test->still_waiting ||
             cpu != test->cpu_on_a || place_of(&h, "p") != test->place || place_of(&h, "next") != test->next)
             fail_msg("%s: unreserved %u, bound %u, shown %zu, waiting %u, cpu %lld, p is %s, next is %s",
                      test->what, unreserved, bound, shown, waiting, (long long)cpu,

@@ -119,17 +119,32 @@ static inline void host_add(struct fixture *f, enum api_kind kind, struct meta *
         f->last_pod = is_kept ? cluster_find_pod(&f->cluster, object->namespace, object->name) : NULL;
 }
 
+static inline void host_begin_gated(struct fake_host *h, int minor, int gate, const char *config,
+                                    const struct registry *registry)
+{
+    const struct engine_options options = {
+        .slowest = PATH_INDEX,
+        .registry = registry,
+        .seed = 1,
+        .now_ns = 1000 * SECOND,
+        .host = { .emit = fake_emit, .notice = fake_notice, .context = h },
+    };
+    struct error err;
+    *h = (struct fake_host){ 0 };
+    if (engine_fixture_try_gated(&h->e, minor, gate, config, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    h->e.f.add = host_add;
+}
+
+static inline void host_begin_as(struct fake_host *h, int minor, const char *config,
+                                 const struct registry *registry)
+{
+    host_begin_gated(h, minor, -1, config, registry);
+}
+
 static inline void host_begin(struct fake_host *h, const char *config, const struct registry *registry)
 {
-    *h = (struct fake_host){ 0 };
-    engine_fixture_init(
-        &h->e, config,
-        &(struct engine_options){ .slowest = PATH_INDEX,
-                                  .registry = registry,
-                                  .seed = 1,
-                                  .now_ns = 1000 * SECOND,
-                                  .host = { .emit = fake_emit, .notice = fake_notice, .context = h } });
-    h->e.f.add = host_add;
+    host_begin_as(h, RELEASE_DEFAULT, config, registry);
 }
 
 static inline void host_end(struct fake_host *h)

@@ -8,7 +8,7 @@
     "{kind: Pod, metadata: {name: " name ", uid: u-" name \
     "}, spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]" more "}}"
 #define FULL \
-    "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are " \
+    "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are " \
     "available: 1 No " \
     "preemption victims found for incoming pod."
 
@@ -140,7 +140,7 @@ static void test_profiles(void **state)
     engine_fixture_add(&e, POD("q", "9", ""));
     assert_str(engine_fixture_next(&e), "a");
     assert_str(step(&e).message,
-               "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+               "0/1 nodes are available: 1 Insufficient cpu. "
                "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
     /* One class of pods for both profiles, many times: their tables are not mixed up. */
     for (int i = 0; i < 5; i++) {
@@ -168,7 +168,10 @@ static void test_preemption(void **state)
         assert_int_equal(decision.victims_len, 1);
         assert_ptr_equal(decision.victims[0], victim);
         assert_true(decision.retry);
-        assert_str(decision.message, "0/2 nodes are available: 2 Insufficient cpu.");
+        assert_str(
+            decision.message,
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential placement for pod "
+            "on node a, preempting 1 victims");
         assert_int_equal(pod->nominated_row, decision.nominated_row);
         engine_preemption_done(&e.engine, pod, false, e.now_ns);
         engine_remove_pod(&e.engine, victim, e.now_ns);
@@ -199,6 +202,33 @@ static void test_nominated_resources(void **state)
         assert_int_equal(step(&e).row, ROW_NONE);
         engine_remove_pod(&e.engine, next, e.now_ns); /* deleted: waiting pods are requeued */
         assert_str(engine_fixture_next(&e), "a");
+        engine_fixture_release(&e);
+    }
+}
+
+/* The node that a pod is nominated to is tried first and counts as examined, also where the search ends before it. */
+static void test_own_nomination_is_full(void **state)
+{
+    (void)state;
+    enum { NODES = 120, ENOUGH = 100 };
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        struct engine_fixture e;
+        engine_fixture_init(
+            &e, NULL,
+            &(struct engine_options){ .slowest = paths[i], .percentage = { .set = true, .value = 1 } });
+        for (int node = 0; node < NODES; node++)
+            fixture_loadf(
+                &e.f, "{kind: Node, metadata: {name: n%d}, status: {allocatable: {cpu: 2, pods: 20}}}", node);
+        fixture_load(&e.f, POD("full", "2", ", nodeName: n90"));
+        engine_fixture_add(&e, POD("first", "1", ""));
+        assert_int_equal(step(&e).examined, ENOUGH + 1); /* n90 does not fit */
+        struct pod_info *pod = engine_fixture_add(&e, POD("p", "1", ""));
+        cluster_nominate(&e.f.cluster, pod, fixture_row(&e.f, "n90"));
+        struct decision decision = step(&e);
+        assert_int_equal(decision.path, paths[i] == PATH_PLAIN ? PATH_PLAIN : PATH_INDEX);
+        assert_int_equal(decision.feasible, ENOUGH);
+        assert_int_equal(decision.examined, ENOUGH + 1);
+        assert_int_equal(e.engine.next_start, 2 * (ENOUGH + 1) % NODES);
         engine_fixture_release(&e);
     }
 }
@@ -406,13 +436,21 @@ static void test_failing_init(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_takes_resources), cmocka_unit_test(test_priority_first),
-        cmocka_unit_test(test_no_nodes),        cmocka_unit_test(test_gated),
-        cmocka_unit_test(test_other_scheduler), cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_preemption),      cmocka_unit_test(test_nominated_resources),
-        cmocka_unit_test(test_remove_requeues), cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_percentage),      cmocka_unit_test(test_failing_filter),
-        cmocka_unit_test(test_failing_reserve), cmocka_unit_test(test_failing_init),
+        cmocka_unit_test(test_takes_resources),
+        cmocka_unit_test(test_priority_first),
+        cmocka_unit_test(test_no_nodes),
+        cmocka_unit_test(test_gated),
+        cmocka_unit_test(test_other_scheduler),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_preemption),
+        cmocka_unit_test(test_nominated_resources),
+        cmocka_unit_test(test_own_nomination_is_full),
+        cmocka_unit_test(test_remove_requeues),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_percentage),
+        cmocka_unit_test(test_failing_filter),
+        cmocka_unit_test(test_failing_reserve),
+        cmocka_unit_test(test_failing_init),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

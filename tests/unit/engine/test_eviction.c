@@ -235,6 +235,74 @@ static void test_lower_nominations(void **state)
     host_end(&h);
 }
 
+/* ---- what was written is known before the watch shows it ---- */
+/* Preemptors that choose the same victim, each more important than the one before. */
+static void add_preemptor(struct fake_host *h, const char *name, int priority)
+{
+    fixture_loadf(&h->e.f,
+                  "{kind: Pod, metadata: {name: %s, uid: u-%s}, spec: {priority: %d, containers: [{name: c, "
+                  "resources: {requests: {cpu: 1}}}]}}",
+                  name, name, priority);
+    host_settle(h);
+    assert_str(host_wants_of(h, EFFECT_POD_STATUS, name)->effect.node, "a");
+    host_answer(h, host_wants_of(h, EFFECT_POD_STATUS, name), ANSWER_DONE);
+}
+
+static void test_shared_victim(void **state)
+{
+    (void)state;
+    for (int refused = 0; refused < 2; refused++) {
+        struct fake_host h;
+        begin(&h, 1);
+        answer_nomination(&h);
+        add_preemptor(&h, "higher", 200);
+        assert_int_equal(h.e.engine.evictions.len, 2);
+        assert_int_equal(host_open(&h, EFFECT_POD_STATUS), 1 + 1); /* low0, and the nomination of high */
+        host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
+        host_answer(&h, host_wants(&h, EFFECT_DELETE_POD), refused ? ANSWER_REFUSED : ANSWER_DONE);
+        assert_int_equal(h.e.engine.evictions.len, 0);
+        assert_int_equal(host_place(&h, "high") == QUEUE_ACTIVE, refused);
+        assert_int_equal(host_place(&h, "higher") == QUEUE_ACTIVE, refused);
+        if (!refused)
+            add_preemptor(&h, "highest", 300); /* the pod does not show its deletion yet */
+        assert_int_equal(h.e.engine.evictions.len, 0);
+        assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 1);
+        host_end(&h);
+    }
+}
+
+/* The preemptor is tried again when its victim was deleted, and neither its nomination nor the victim's deletion has
+ * been seen: no other victim has to leave. */
+static void test_unseen_eviction(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    host_begin(&h, NULL, NULL);
+    for (int i = 0; i < 2; i++) {
+        fixture_loadf(&h.e.f,
+                      "{kind: Node, metadata: {name: n%d}, status: {allocatable: {cpu: 1, pods: 20}}}", i);
+        fixture_loadf(&h.e.f,
+                      "{kind: Pod, metadata: {name: low%d, uid: u%d}, spec: {nodeName: n%d, priority: 1, "
+                      "containers: [{name: c, resources: {requests: {cpu: 1}}}]}}",
+                      i, i, i);
+    }
+    fixture_load(&h.e.f, POD("high", "1", PRIORITY("100")));
+    host_settle(&h);
+    host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "high"), ANSWER_DONE);
+    struct wanted *mark = host_wants(&h, EFFECT_POD_STATUS);
+    host_answer(&h, mark, ANSWER_DONE);
+    host_answer(&h, host_wants(&h, EFFECT_DELETE_POD), ANSWER_DONE);
+    for (int i = 0; i < 3; i++) {
+        struct decision decision;
+        queue_activate(&h.e.engine.queue, fixture_pod(&h.e.f, "high"), h.e.now_ns);
+        assert_true(engine_step(&h.e.engine, h.e.now_ns, &decision));
+        assert_int_equal(decision.victims_len, 0);
+        assert_int_equal(decision.nomination, NOMINATION_KEEP);
+    }
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 1);
+    host_end(&h);
+}
+
 /* ---- victims that are not bound yet ---- */
 static struct status permit(struct cycle *cycle, uint32_t row, int64_t *ret_timeout_ms)
 {
@@ -255,11 +323,10 @@ static const struct registry guarded_registry = { guarded, ARRAY_SIZE(guarded) }
     "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, " \
     "{name: NodeResourcesFit}, {name: DefaultPreemption}, {name: Guard}, {name: DefaultBinder}]}}}]"
 
-static void test_victim_before_binding(void **state)
+static void check_victim_before_binding(int minor)
 {
-    (void)state;
     struct fake_host h;
-    host_begin(&h, GUARDED, &guarded_registry);
+    host_begin_as(&h, minor, GUARDED, &guarded_registry);
     fixture_load(&h.e.f, NODE("a", "1"));
     fixture_load(&h.e.f, POD("low", "1", PRIORITY("1")));
     host_settle(&h);
@@ -273,10 +340,18 @@ static void test_victim_before_binding(void **state)
     assert_place(&h, "low", QUEUE_ERROR_BACKOFF);
     assert_int_not_equal(host_place(&h, "high"),
                          QUEUE_UNSCHEDULABLE); /* the resources are free, and no event will report it */
+    assert_int_equal(h.e.engine.queue.incoming[QUEUE_NAME_ACTIVE][LABEL_FORCE_ACTIVATE], minor == 36 ? 0 : 1);
     host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "high"), ANSWER_DONE);
     host_pass(&h, 2 * SECOND);
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "high");
     host_end(&h);
+}
+
+static void test_victim_before_binding(void **state)
+{
+    (void)state;
+    check_victim_before_binding(36);
+    check_victim_before_binding(37);
 }
 
 /* Once its binding was sent, a victim must be deleted. */
@@ -312,6 +387,110 @@ static void test_release_in_any_state(void **state)
     host_end(&h);
 }
 
+/* An API server that refuses deletions is not asked again and again. */
+static void test_pause_after_refusal(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, 1);
+    answer_nomination(&h);
+    for (int round = 1; round < 4; round++) {
+        host_answer(&h, host_wants_of(&h, EFFECT_POD_STATUS, "low0"), ANSWER_DONE);
+        host_answer(&h, host_wants_of(&h, EFFECT_DELETE_POD, "low0"), ANSWER_REFUSED);
+        host_settle(&h);
+        assert_int_equal(h.e.engine.evictions.len, 0);
+        assert_int_equal(host_count(&h, EFFECT_DELETE_POD), (size_t)round);
+        int64_t due_ns = engine_next_due(&h.e.engine);
+        assert_in_range(due_ns - h.e.now_ns, 1, SECOND);
+        host_pass(&h, SECOND);
+        assert_int_equal(h.e.engine.evictions.len, 1);
+    }
+    evict(&h, "low0");
+    host_end(&h);
+}
+
+/* ---- without SchedulerAsyncPreemption ---- */
+static void begin_awaited(struct fake_host *h)
+{
+    host_begin(h, NULL, NULL);
+    h->e.f.cluster.features.enabled[FEATURE_SchedulerAsyncPreemption] = false;
+    fixture_load(&h->e.f, NODE("a", "2"));
+    fixture_load(&h->e.f, POD("low0", "1", LOW));
+    fixture_load(&h->e.f, POD("low1", "1", LOW));
+    fixture_load(&h->e.f, POD("high", "2", PRIORITY("100")));
+    host_settle(h);
+    fixture_load(&h->e.f, POD("other", "1", PRIORITY("200")));
+    host_settle(h);
+    assert_non_null(h->e.engine.open.entry);
+    assert_place(h, "other", QUEUE_ACTIVE); /* nothing else is decided */
+}
+
+/* All victims are deleted at once, and then the pod is nominated. It is not held. */
+static void test_awaited(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin_awaited(&h);
+    struct wanted *first = host_wants_of(&h, EFFECT_POD_STATUS, "low0"),
+                  *second = host_wants_of(&h, EFFECT_POD_STATUS, "low1");
+    host_answer(&h, first, ANSWER_DONE);
+    host_answer(&h, second, ANSWER_DONE);
+    host_answer(&h, host_wants_of(&h, EFFECT_DELETE_POD, "low1"), ANSWER_DONE);
+    assert_non_null(h.e.engine.open.entry);
+    host_answer(&h, host_wants_of(&h, EFFECT_DELETE_POD, "low0"), ANSWER_DONE);
+    assert_null(h.e.engine.open.entry);
+    assert_place(&h, "high", QUEUE_UNSCHEDULABLE);
+    assert_int_not_equal(fixture_pod(&h.e.f, "high")->nominated_row, ROW_NONE);
+    answer_nomination(&h);
+    host_settle(&h);
+    assert_int_not_equal(host_place(&h, "other"), QUEUE_ACTIVE);
+    host_end(&h);
+}
+
+/* The first that cannot be deleted ends it: no other one is deleted, and the pod is not nominated. */
+static void test_awaited_in_vain(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin_awaited(&h);
+    struct wanted *first = host_wants_of(&h, EFFECT_POD_STATUS, "low0"),
+                  *second = host_wants_of(&h, EFFECT_POD_STATUS, "low1");
+    host_answer_with(&h, first, (struct answer){ .kind = ANSWER_REFUSED, .message = STR("no right") });
+    assert_non_null(h.e.engine.open.entry);
+    host_answer(&h, second, ANSWER_DONE);
+    assert_null(h.e.engine.open.entry);
+    assert_int_equal(host_count(&h, EFFECT_DELETE_POD), 0);
+    assert_int_equal(fixture_pod(&h.e.f, "high")->nominated_row, ROW_NONE);
+    const struct wanted *status = host_wants_of(&h, EFFECT_POD_STATUS, "high");
+    assert_false(status->effect.sets_nomination);
+    assert_str(status->condition.message,
+               "0/1 nodes are available: 1 Insufficient cpu. preemption: no right");
+    assert_place(&h, "high", QUEUE_UNSCHEDULABLE);
+    assert_int_equal(fixture_pod(&h.e.f, "low1")->eviction, EVICTION_NONE); /* it may be a victim again */
+    host_end(&h);
+}
+
+/* The pod, its node or the engine may go meanwhile. */
+static void test_awaited_and_gone(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct fake_host h;
+        begin_awaited(&h);
+        if (i == 0)
+            remove_pod(&h, "high");
+        else if (i == 1)
+            cluster_remove_node(&h.e.f.cluster, STR("a"));
+        if (i < 2) {
+            evict(&h, "low0");
+            evict(&h, "low1");
+            assert_null(h.e.engine.open.entry);
+        }
+        host_settle(&h);
+        host_end(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,9 +502,15 @@ int main(void)
         cmocka_unit_test(test_gone_before_the_answer),
         cmocka_unit_test(test_preemptor_deleted),
         cmocka_unit_test(test_lower_nominations),
+        cmocka_unit_test(test_shared_victim),
+        cmocka_unit_test(test_unseen_eviction),
         cmocka_unit_test(test_victim_before_binding),
         cmocka_unit_test(test_victim_during_binding),
+        cmocka_unit_test(test_awaited),
+        cmocka_unit_test(test_awaited_in_vain),
+        cmocka_unit_test(test_awaited_and_gone),
         cmocka_unit_test(test_release_in_any_state),
+        cmocka_unit_test(test_pause_after_refusal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

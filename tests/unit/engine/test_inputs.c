@@ -15,10 +15,16 @@ static void add_to_engine(struct fixture *f, enum api_kind kind, struct meta *ob
         f->last_pod = is_kept ? cluster_find_pod(&f->cluster, object->namespace, object->name) : NULL;
 }
 
+static void begin_as(struct engine_fixture *e, int minor)
+{
+    engine_fixture_init_as(e, minor, NULL,
+                           &(struct engine_options){ .slowest = PATH_INDEX, .now_ns = 1000 * SECOND });
+    e->f.add = add_to_engine;
+}
+
 static void begin(struct engine_fixture *e)
 {
-    engine_fixture_init(e, NULL, &(struct engine_options){ .slowest = PATH_INDEX, .now_ns = 1000 * SECOND });
-    e->f.add = add_to_engine;
+    begin_as(e, RELEASE_DEFAULT);
 }
 
 static enum queue_place place_of(const struct engine_fixture *e, const char *pod)
@@ -200,6 +206,54 @@ static void test_gates(void **state)
     "}, spec: {priority: 5, containers: [{name: c, resources: " \
     "{requests: {cpu: 1}}}]}, status: {nominatedNodeName: '" node "'}}"
 
+/* A pod that is gated when it comes holds its nomination since 1.37, before that once it is updated. */
+static void test_gated_nomination(void **state)
+{
+    (void)state;
+    for (int minor = 36; minor <= 37; minor++) {
+        struct engine_fixture e;
+        begin_as(&e, minor);
+        fixture_load(&e.f, NODE("a", "1", ""));
+        for (int version = 0; version < 2; version++) {
+            fixture_loadf(&e.f,
+                          "{kind: Pod, metadata: {name: p, labels: {version: '%d'}}, spec: {schedulingGates: "
+                          "[{name: g}]}, status: {nominatedNodeName: a}}",
+                          version);
+            assert_place(&e, "p", QUEUE_GATED);
+            assert_int_equal(e.f.last_pod->nominated_row != ROW_NONE, minor == 37 || version == 1);
+        }
+        engine_fixture_release(&e);
+    }
+}
+
+#define VERSION(number, labels) \
+    "{kind: Pod, metadata: {name: p, uid: u, resourceVersion: '" number "', labels: {" labels "}}}"
+
+/* What the list shows again is no event, and neither is an update of a pod that has its place. */
+static void test_updates_in_flight(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    const struct queue *queue = &e.engine.queue;
+    fixture_load(&e.f, VERSION("1", ""));
+    struct queued_pod *entry = queue_pop(&e.engine.queue);
+    fixture_load(&e.f, VERSION("1", ""));
+    assert_int_equal(queue->flight_events.len, 0);
+    assert_ptr_equal(entry->pod, e.f.last_pod);
+    fixture_load(&e.f, VERSION("2", "a: b"));
+    assert_int_equal(queue->flight_events.len, 1);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    assert_int_equal(queue->flight_events.len, 2);
+    cluster_place_on(&e.f.cluster, entry->pod, STR("a"));
+    fixture_load(&e.f, VERSION("3", "a: c"));
+    assert_int_equal(queue->flight_events.len, 2);
+    assert_ptr_equal(entry->pod, e.f.last_pod);
+    assert_int_not_equal(e.f.last_pod->row, ROW_NONE);
+    queue_done(&e.engine.queue, entry);
+    engine_fixture_release(&e);
+}
+
 static void test_nomination_cleared(void **state)
 {
     (void)state;
@@ -333,6 +387,42 @@ static void test_objects(void **state)
     engine_fixture_release(&e);
 }
 
+#define RULE(version, device, key) \
+    "{kind: DeviceTaintRule, metadata: {name: r, resourceVersion: '" version \
+    "'}, spec: {deviceSelector: {device: " device "}, taint: {key: " key ", effect: NoSchedule}}}"
+
+/* A rule changes slices, if it changes the taints of a device. */
+static void test_taint_rules(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    begin(&e);
+    features_default(&e.f.cluster.features, release_of(37), 0);
+    fixture_load(&e.f, NODE("a", "1", ""));
+    fixture_load(&e.f, "{kind: DeviceClass, metadata: {name: any}}");
+    fixture_load(
+        &e.f, "{kind: ResourceSlice, metadata: {name: s}, spec: {driver: d, pool: {name: p, generation: 1, "
+              "resourceSliceCount: 1}, nodeName: a, devices: [{name: x}]}}");
+    fixture_load(&e.f,
+                 "{kind: ResourceClaim, metadata: {name: c, namespace: default}, spec: {devices: {requests: "
+                 "[{name: r, exactly: {deviceClassName: any, allocationMode: ExactCount, count: 1}}]}}}");
+    fixture_load(&e.f, RULE("1", "x", "k"));
+    fixture_load(
+        &e.f, "{kind: Pod, metadata: {name: p}, spec: {resourceClaims: [{name: c, resourceClaimName: c}]}}");
+    settle(&e);
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, RULE("2", "x", "k")); /* its status has changed */
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE);
+    fixture_load(&e.f, RULE("3", "x", "other"));
+    assert_place(&e, "p", QUEUE_BACKOFF);
+    e.now_ns += 20 * SECOND;
+    settle(&e);
+    assert_place(&e, "p", QUEUE_UNSCHEDULABLE);
+    engine_remove_object(&e.engine, KIND_DEVICE_TAINT_RULE, (struct str){ 0 }, STR("r"), e.now_ns);
+    assert_place(&e, "p", QUEUE_BACKOFF);
+    engine_fixture_release(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,11 +434,14 @@ int main(void)
         cmocka_unit_test(test_deleted_while_waiting),
         cmocka_unit_test(test_gates),
         cmocka_unit_test(test_nomination_cleared),
+        cmocka_unit_test(test_gated_nomination),
+        cmocka_unit_test(test_updates_in_flight),
         cmocka_unit_test(test_own_nomination),
         cmocka_unit_test(test_preemption_holds_the_pod),
         cmocka_unit_test(test_preemption_fails),
         cmocka_unit_test(test_last_victim),
         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_taint_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@ struct setup {
     int64_t now_ns;
     struct pod *pods; /* in the model */
     size_t crowd_len;
+    uint32_t ends[2]; /* of writes that were done, and that failed */
 };
 
 static void on_idle(void *context, struct str pod_key, int64_t now_ns)
@@ -94,7 +95,8 @@ static void test_condition_wanted(void **state)
         { "another message", "PodScheduled", "False", "Unschedulable", "too small", 1, true, true },
         { "another reason", "PodScheduled", "False", "SchedulerError", "no room", 1, true, true },
         { "another status", "PodScheduled", "True", "", "", 1, true, false },
-        { "the pod has changed", "PodScheduled", "False", "Unschedulable", "no room", 0, true, true },
+        { "it is about an older generation", "PodScheduled", "False", "Unschedulable", "no room", 0, false,
+          true },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct pod pod = new_pod();
@@ -145,6 +147,44 @@ static void test_nothing_to_write(void **state)
     end(&setup);
 }
 
+/* The watch may show the pod with the condition before the answer comes: nothing newer will be seen of it. The next
+ * attempt of the pod wants no nomination, which it does not have. */
+static void test_second_attempt(void **state)
+{
+    (void)state;
+    for (int seen_first = 0; seen_first < 2; seen_first++) {
+        struct setup setup;
+        struct pod pod = new_pod(), seen = new_pod();
+        struct pod_condition there = { .type = waits.condition.type,
+                                       .status = waits.condition.status,
+                                       .reason = waits.condition.reason,
+                                       .message = waits.condition.message,
+                                       .observed_generation = 1 };
+        struct status_change change = waits;
+        begin(&setup);
+        seen.meta.resource_version = STR("11");
+        seen.status.conditions.items = &there;
+        seen.status.conditions.len = 1;
+        change.nomination = NOMINATION_CLEAR;
+        pod_status_set(&setup.statuses, &pod, &change, setup.now_ns);
+        pod_status_set(&setup.statuses, &pod, &change, setup.now_ns); /* before the answer, too */
+        if (seen_first)
+            pod_status_seen(&setup.statuses, &seen);
+        answer_with(&setup, ANSWER_DONE, "11");
+        assert_int_equal(setup.statuses.by_pod.len, !seen_first);
+        for (int attempt = 0; attempt < 3; attempt++)
+            pod_status_set(&setup.statuses, seen_first ? &seen : &pod, &change, setup.now_ns);
+        assert_int_equal(setup.h.wanted.len, 1);
+        change.nomination = NOMINATION_SET; /* and only what is new is written */
+        change.node = STR("a");
+        pod_status_set(&setup.statuses, seen_first ? &seen : &pod, &change, setup.now_ns);
+        assert_int_equal(setup.h.wanted.len, 2);
+        assert_null(setup.h.wanted.items[1]->effect.condition);
+        assert_true(setup.h.wanted.items[1]->effect.sets_nomination);
+        end(&setup);
+    }
+}
+
 /* ---- one at a time ---- */
 static void test_newest_wins(void **state)
 {
@@ -177,6 +217,25 @@ static void test_newest_wins(void **state)
                    &(struct status_change){ .nomination = NOMINATION_SET, .node = STR("a") }, setup.now_ns);
     assert_int_equal(setup.h.wanted.len, 2); /* the last write contained both parts */
     end(&setup);
+}
+
+/* Dates are the time of day, also after the machine's clock was set, in either direction. */
+static void test_dates_follow_the_clock(void **state)
+{
+    (void)state;
+    static const int64_t steps_s[] = { 0, 3600, -4000 };
+    for (size_t i = 0; i < ARRAY_SIZE(steps_s); i++) {
+        struct setup setup;
+        struct pod pod = new_pod();
+        struct status_change one = with_message("one"), two = with_message("two");
+        begin(&setup);
+        setup.statuses.wall_ahead_ns = steps_s[i] * SECOND;
+        pod_status_set(&setup.statuses, &pod, &one, setup.now_ns);
+        pod_status_set(&setup.statuses, &pod, &two, setup.now_ns);
+        assert_int_equal(host_wants(&setup.h, EFFECT_POD_STATUS)->condition.last_transition_time.seconds,
+                         5000 + steps_s[i]);
+        end(&setup);
+    }
 }
 
 static void test_same_again(void **state)
@@ -325,7 +384,7 @@ static void test_few_at_a_time(void **state)
     struct status_change newer = with_message("newer"), newest = with_message("newest");
     add_pods(&setup, pods);
     pod_status_set(&setup.statuses, &pods[0], &newer,
-                   setup.now_ns); /* in flight: queued behind the waiting pods */
+                   setup.now_ns); /* in flight; only its text is new: it comes last */
     pod_status_set(&setup.statuses, &pods[STATUS_WRITES_MAX], &newer, setup.now_ns);
     pod_status_set(&setup.statuses, &pods[STATUS_WRITES_MAX], &newest, setup.now_ns);
     assert_false(pod_status_busy(&setup.statuses, &pods[STATUS_WRITES_MAX]));
@@ -335,13 +394,50 @@ static void test_few_at_a_time(void **state)
         assert_true(str_eq(last_wanted(&setup)->effect.name, pods[STATUS_WRITES_MAX + i].meta.name));
         assert_str(last_wanted(&setup)->condition.message, i ? "no room" : "newest");
     }
-    answer(&setup, ANSWER_DONE);
+    for (size_t i = 0; i < STATUS_WRITES_MAX; i++)
+        answer(&setup, ANSWER_DONE);
     assert_str(last_wanted(&setup)->effect.name, "p0");
     assert_str(last_wanted(&setup)->condition.message, "newer");
     while (setup.writes.by_ticket.len)
         answer(&setup, ANSWER_DONE);
     assert_int_equal(setup.h.wanted.len, PODS + 1);
     assert_int_equal(setup.statuses.under_way, 0);
+    end(&setup);
+}
+
+/* New texts are written one at a time, after all else, and rarely where a write takes long; the last one arrives. */
+static void test_new_texts(void **state)
+{
+    (void)state;
+    struct setup setup;
+    struct pod pods[PODS];
+    struct status_change newer = with_message("newer"), failed = with_message("failed");
+    failed.condition.reason = STR("SchedulerError");
+    add_pods(&setup, pods);
+    while (setup.writes.by_ticket.len)
+        answer(&setup, ANSWER_DONE);
+    for (size_t i = 0; i < PODS; i++)
+        pod_status_set(&setup.statuses, &pods[i], &newer, setup.now_ns);
+    assert_int_equal(setup.writes.by_ticket.len, 1);
+    assert_int_equal(pod_statuses_next_due(&setup.statuses), INT64_MAX);
+    pod_status_set(&setup.statuses, &pods[5], &failed, setup.now_ns); /* another reason does not wait */
+    assert_str(last_wanted(&setup)->effect.name, "p5");
+    assert_str(last_wanted(&setup)->condition.message, "failed");
+    answer(&setup, ANSWER_DONE);
+    answer(&setup, ANSWER_DONE);
+    for (size_t i = 2; i < PODS; i++) {
+        assert_int_equal(setup.writes.by_ticket.len, 1);
+        setup.now_ns += SECOND;
+        answer(&setup, ANSWER_DONE);
+        assert_int_equal(setup.writes.by_ticket.len, 0);
+        int64_t due_ns = pod_statuses_next_due(&setup.statuses);
+        assert_int_equal(due_ns == INT64_MAX, i == PODS - 1);
+        assert_true(due_ns > setup.now_ns + SECOND);
+        setup.now_ns = due_ns;
+        pod_statuses_tick(&setup.statuses, setup.now_ns);
+    }
+    assert_int_equal(setup.h.wanted.len, 2 * PODS);
+    assert_int_equal(setup.writes.by_ticket.len, 0);
     end(&setup);
 }
 
@@ -377,14 +473,52 @@ static void test_changes_that_are_dropped(void **state)
     end(&setup);
 }
 
+static void on_written(void *context, bool failed, int64_t took_ns)
+{
+    struct setup *setup = context;
+    assert_int_equal(took_ns, 2 * SECOND);
+    setup->ends[failed]++;
+}
+
+/* A binding replaces a nomination that was not sent yet, with SchedulerAsyncAPICalls; what was sent is waited for. */
+static void test_bindings_replace(void **state _unused_)
+{
+    for (int replaces = 0; replaces < 2; replaces++) {
+        struct setup setup;
+        struct pod pod = new_pod();
+        const struct status_change nominated = { .nomination = NOMINATION_SET, .node = STR("n") };
+        begin(&setup);
+        setup.statuses.bindings_replace_all = replaces;
+        setup.statuses.written = on_written;
+        setup.pods = &pod;
+        setup.crowd_len = 1;
+        pod_status_set(&setup.statuses, &pod, &waits, setup.now_ns);
+        pod_status_set(&setup.statuses, &pod, &nominated, setup.now_ns);
+        pod_status_void(&setup.statuses, &pod);
+        assert_true(pod_status_busy(&setup.statuses, &pod));
+        setup.now_ns += 2 * SECOND;
+        answer(&setup, ANSWER_DONE);
+        assert_int_equal(pod_status_busy(&setup.statuses, &pod), !replaces);
+        if (!replaces) {
+            setup.now_ns += 2 * SECOND;
+            answer(&setup, ANSWER_REFUSED);
+        }
+        assert_int_equal(setup.ends[0], 1);
+        assert_int_equal(setup.ends[1], !replaces);
+        end(&setup);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_condition_wanted),  cmocka_unit_test(test_nothing_to_write),
+        cmocka_unit_test(test_condition_wanted),  cmocka_unit_test(test_bindings_replace),
+        cmocka_unit_test(test_nothing_to_write),  cmocka_unit_test(test_dates_follow_the_clock),
         cmocka_unit_test(test_newest_wins),       cmocka_unit_test(test_same_again),
         cmocka_unit_test(test_answers),           cmocka_unit_test(test_seen),
         cmocka_unit_test(test_unseen_nomination), cmocka_unit_test(test_forget),
         cmocka_unit_test(test_few_at_a_time),     cmocka_unit_test(test_changes_that_are_dropped),
+        cmocka_unit_test(test_second_attempt),    cmocka_unit_test(test_new_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

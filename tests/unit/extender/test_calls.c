@@ -377,6 +377,7 @@ static const struct {
     const char *name;
     struct script scripts[EXTENDERS_MAX];
     const char *calls, *node, *victims, *message;
+    uint32_t named; /* victims, where more than are evicted */
 } preempt_cases[] = {
     { "the extender chooses another node",
       { { .name = "X", .victims = "b:b1" } },
@@ -393,6 +394,17 @@ static const struct {
       .calls = "X preempts a b; Y preempts b",
       .node = "b",
       .victims = "b2" },
+    { "a victim is named twice: that makes two of it, which are evicted once",
+      { { .name = "X", .victims = "a:a1+a1,b:b1" }, { .name = "Y", .victims = "b:b1+b1" } },
+      .calls = "X preempts a b; Y preempts a b",
+      .node = "b",
+      .victims = "b1",
+      .named = 2 },
+    { "the node with fewer names of victims",
+      { { .name = "X", .victims = "a:a1+a1,b:b1" } },
+      .calls = "X preempts a b",
+      .node = "b",
+      .victims = "b1" },
     { "no candidate is left",
       { { .name = "X", .victims = "" }, { .name = "Y", .victims = "b:b2" } },
       .calls = "X preempts a b",
@@ -448,6 +460,8 @@ static void test_preempt(void **state)
         if (!str_is(node, want_node ? want_node : "") ||
             !str_is(strbuf_slice(&victims), want_victims ? want_victims : ""))
             fail_msg("%s: " STR_FMT " %s", preempt_cases[i].name, STR_ARG(node), victims.text);
+        if (preempt_cases[i].named)
+            assert_int_equal(decision.victims_named, preempt_cases[i].named);
         if (preempt_cases[i].message && !str_ends_with(decision.message, str_from(preempt_cases[i].message)))
             fail_msg("%s: says \"" STR_FMT "\"", preempt_cases[i].name, STR_ARG(decision.message));
         strbuf_release(&victims);

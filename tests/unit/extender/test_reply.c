@@ -177,7 +177,7 @@ static const struct {
     { "in any case", "{\"nodeNameToMetaVictims\":{\"b\":{\"pods\":[{\"uid\":\"u3\"}]}}}", "b:p3/0" },
     { "several", VICTIMS("\"b\":{\"Pods\":[{\"UID\":\"u3\"}]},\"a\":{\"Pods\":[{\"UID\":\"u1\"}]}"),
       "b:p3/0 a:p1/0" },
-    { "a victim twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"},{\"UID\":\"u1\"}]}"), "a:p1/0" },
+    { "a victim twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"},{\"UID\":\"u1\"}]}"), "a:p1,p1/0" },
     { "a node twice", VICTIMS("\"a\":{\"Pods\":[{\"UID\":\"u1\"}]},\"a\":{\"Pods\":[{\"UID\":\"u2\"}]}"),
       "a:p2/0" },
     { "no victims", VICTIMS("\"a\":{\"Pods\":[]}"), "a:/0" },

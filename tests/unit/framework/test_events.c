@@ -11,31 +11,48 @@ static void test_labels(void **state)
     (void)state;
     static const struct {
         struct cluster_event event;
-        const char *want;
+        const char *want, *want_37; /* NULL: the same */
     } cases[] = {
-        { { .resource = EVENT_NODE, .actions = ACTION_ADD }, "NodeAdd" },
-        { { .resource = EVENT_NODE, .actions = ACTION_NODE_LABEL }, "NodeUpdateNodeLabel" },
+        { { .resource = EVENT_NODE, .actions = ACTION_ADD }, "NodeAdd", NULL },
+        { { .resource = EVENT_NODE, .actions = ACTION_NODE_LABEL }, "NodeUpdateNodeLabel", NULL },
         { { .resource = EVENT_NODE, .actions = ACTION_NODE_DECLARED_FEATURE },
-          "NodeUpdateNodeDeclaredFeature" },
-        { { .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE }, "AssignedPodDelete" },
-        { { .resource = EVENT_UNSCHEDULED_POD, .actions = ACTION_UPDATE }, "UnschedulablePodUpdate" },
+          "NodeUpdateNodeDeclaredFeature",
+          NULL },
+        { { .resource = EVENT_ASSIGNED_POD, .actions = ACTION_DELETE }, "AssignedPodDelete", NULL },
+        { { .resource = EVENT_UNSCHEDULED_POD, .actions = ACTION_UPDATE },
+          "UnschedulablePodUpdate",
+          "UnscheduledPodUpdate" },
         { { .resource = EVENT_UNSCHEDULED_POD, .actions = ACTION_POD_GATES_ELIMINATED },
-          "UnschedulablePodUpdatePodSchedulingGatesEliminated" },
-        { { .resource = EVENT_CSI_NODE, .actions = ACTION_UPDATE }, "storage.k8s.io/CSINodeUpdate" },
-        { { .resource = EVENT_RESOURCE_CLAIM, .actions = ACTION_ADD }, "resource.k8s.io/ResourceClaimAdd" },
-        { { .resource = EVENT_ANY, .actions = ACTION_ALL }, "*All" },
+          "UnschedulablePodUpdatePodSchedulingGatesEliminated",
+          "UnscheduledPodUpdatePodSchedulingGatesEliminated" },
+        { { .resource = EVENT_TARGET_POD, .actions = ACTION_POD_SCALE_UP },
+          "TargetPodUpdatePodScaleUp",
+          NULL },
+        { { .resource = EVENT_NODE, .actions = ACTION_NODE_PREEMPTION_POLICY },
+          "NodeUpdateNodePreemptionPolicy",
+          NULL },
+        { { .resource = EVENT_CSI_NODE, .actions = ACTION_UPDATE }, "storage.k8s.io/CSINodeUpdate", NULL },
+        { { .resource = EVENT_RESOURCE_CLAIM, .actions = ACTION_ADD },
+          "resource.k8s.io/ResourceClaimAdd",
+          NULL },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL }, "*All", NULL },
         { { .resource = EVENT_ANY, .actions = ACTION_ALL, .cause = LABEL_UNSCHEDULABLE_TIMEOUT },
-          "UnschedulableTimeout" },
-        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .cause = LABEL_FORCE_ACTIVATE }, "ForceActivate" },
+          "UnschedulableTimeout",
+          NULL },
+        { { .resource = EVENT_ANY, .actions = ACTION_ALL, .cause = LABEL_FORCE_ACTIVATE },
+          "ForceActivate",
+          NULL },
     };
     struct arena arena = { 0 };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         enum event_label label = event_label(&cases[i].event);
         assert_true(label < LABEL_COUNT);
-        assert_str(event_label_text(label, &arena), cases[i].want);
+        assert_str(event_label_text(label, release_of(36), &arena), cases[i].want);
+        assert_str(event_label_text(label, release_of(37), &arena),
+                   cases[i].want_37 ? cases[i].want_37 : cases[i].want);
     }
-    assert_str(event_label_text(LABEL_ATTEMPT_FAILURE, &arena), "ScheduleAttemptFailure");
-    assert_str(event_label_text(LABEL_POP_FROM_BACKOFF, &arena), "PopFromBackoffQ");
+    assert_str(event_label_text(LABEL_ATTEMPT_FAILURE, release_of(37), &arena), "ScheduleAttemptFailure");
+    assert_str(event_label_text(LABEL_POP_FROM_BACKOFF, release_of(37), &arena), "PopFromBackoffQ");
     arena_release(&arena);
 }
 
@@ -60,6 +77,10 @@ static void test_matching(void **state)
         { EVENT_POD, ACTION_UPDATE, EVENT_UNSCHEDULED_POD, ACTION_UPDATE, true },
         { EVENT_POD, ACTION_POD_LABEL | ACTION_DELETE, EVENT_ASSIGNED_POD, ACTION_DELETE, true },
         { EVENT_POD, ACTION_DELETE, EVENT_UNSCHEDULED_POD, ACTION_DELETE, true },
+        { EVENT_POD, ACTION_POD_LABEL, EVENT_TARGET_POD, ACTION_POD_LABEL, true },
+        { EVENT_UNSCHEDULED_POD, ACTION_POD_LABEL, EVENT_TARGET_POD, ACTION_POD_LABEL, false },
+        { EVENT_ASSIGNED_POD, ACTION_DELETE, EVENT_UNSCHEDULED_POD, ACTION_DELETE, false },
+        { EVENT_NODE, ACTION_UPDATE & ~ACTION_NODE_LABEL, EVENT_NODE, ACTION_UPDATE, false },
         { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, EVENT_PVC, ACTION_UPDATE, true },
         { EVENT_PVC, ACTION_ADD | ACTION_UPDATE, EVENT_PVC, ACTION_DELETE, false },
         { EVENT_ANY, ACTION_ADD, EVENT_PVC, ACTION_ADD, true },
@@ -107,6 +128,11 @@ static const struct event_rule twice[] = { { EVENT_PV, ACTION_ADD | ACTION_UPDAT
                                            { EVENT_PV, ACTION_UPDATE, NULL },
                                            { EVENT_NODE, ACTION_NODE_TAINT, skip_hint },
                                            { 0 } };
+/* The second rule is of 1.36 only; it has no events about the waiting pod itself: its rule is about any that waits. */
+static const struct event_rule own[] = { { EVENT_TARGET_POD, ACTION_POD_LABEL, NULL },
+                                         { EVENT_POD, ACTION_DELETE, NULL, ANY_POD_RULE },
+                                         { 0 } };
+static const struct plugin plugin_own = { .name = "Own", .filter = pass, .events = own };
 static const struct plugin plugin_nodes = { .name = "Nodes", .filter = pass, .events = nodes_only };
 static const struct plugin plugin_twice = { .name = "Twice", .filter = pass, .events = twice };
 static const struct plugin plugin_silent = { .name = "Silent", .filter = pass };
@@ -115,29 +141,38 @@ static const struct plugin plugin_scorer = { .name = "Scorer", .score = no_score
 static void test_interest(void **state)
 {
     (void)state;
-    enum { NODES = 1, TWICE = 2, SILENT = 4 };
+    enum { NODES = 1, TWICE = 2, SILENT = 4, OWN = 16 };
     static const struct {
         enum event_resource resource;
         uint32_t actions;
-        uint64_t want;
+        uint64_t want, want_37;
     } cases[] = {
-        { EVENT_NODE, ACTION_ADD, NODES | SILENT },
-        { EVENT_NODE, ACTION_NODE_TAINT, NODES | TWICE | SILENT }, /* included in the rule for new nodes */
-        { EVENT_NODE, ACTION_NODE_LABEL, SILENT },
-        { EVENT_PV, ACTION_UPDATE, TWICE | SILENT },
-        { EVENT_PV, ACTION_DELETE, SILENT },
-        { EVENT_ASSIGNED_POD, ACTION_ADD, SILENT },
-        { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, 0 }, /* only for plugins that register it */
+        { EVENT_NODE, ACTION_ADD, NODES | SILENT, NODES | SILENT },
+        { EVENT_NODE, ACTION_NODE_TAINT, NODES | TWICE | SILENT /* included in the rule for new nodes */,
+          TWICE | SILENT },
+        { EVENT_NODE, ACTION_NODE_LABEL, SILENT, SILENT },
+        { EVENT_PV, ACTION_UPDATE, TWICE | SILENT, TWICE | SILENT },
+        { EVENT_PV, ACTION_DELETE, SILENT, SILENT },
+        { EVENT_ASSIGNED_POD, ACTION_ADD, SILENT, SILENT },
+        { EVENT_ASSIGNED_POD, ACTION_DELETE, SILENT | OWN, SILENT },
+        { EVENT_UNSCHEDULED_POD, ACTION_DELETE, SILENT | OWN, SILENT },
+        { EVENT_UNSCHEDULED_POD, ACTION_POD_LABEL, SILENT | OWN, SILENT },
+        { EVENT_TARGET_POD, ACTION_POD_LABEL, SILENT, SILENT | OWN }, /* 1.36 has no such event */
+        { EVENT_VOLUME_ATTACHMENT, ACTION_DELETE, 0, 0 },             /* only for plugins that register it */
     };
-    struct fixture f;
-    struct event_interest interest;
-    FIXTURE(&f, NULL, &plugin_nodes, &plugin_twice, &plugin_silent, &plugin_scorer);
-    event_interest_init(&interest, &f.profile);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct cluster_event event = event_of(cases[i].resource, cases[i].actions);
-        assert_int_equal(event_interest_of(&interest, &event), cases[i].want);
+    for (int minor = 36; minor <= 37; minor++) {
+        struct fixture f;
+        struct event_interest interest;
+        FIXTURE_AS(&f, minor, NULL, &plugin_nodes, &plugin_twice, &plugin_silent, &plugin_scorer,
+                   &plugin_own);
+        event_interest_init(&interest, &f.profile);
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+            struct cluster_event event = event_of(cases[i].resource, cases[i].actions);
+            if (event_interest_of(&interest, &event) != (minor == 36 ? cases[i].want : cases[i].want_37))
+                fail_msg("case %zu of 1.%d", i, minor);
+        }
+        fixture_release(&f);
     }
-    fixture_release(&f);
 }
 
 static void test_hints(void **state)
@@ -145,7 +180,7 @@ static void test_hints(void **state)
     (void)state;
     struct fixture f;
     struct arena arena = { 0 };
-    FIXTURE(&f, NULL, &plugin_nodes, &plugin_twice, &plugin_silent);
+    FIXTURE_AS(&f, 36, NULL, &plugin_nodes, &plugin_twice, &plugin_silent);
     fixture_load(&f, "{kind: Pod, metadata: {name: p}}");
     struct hint_context context = { .cluster = &f.cluster, .info = f.last_pod, .arena = &arena };
     const struct pod *pod = f.last_pod->api;
@@ -214,14 +249,22 @@ static void test_node_updates(void **state)
         { NODE_PARTS("", ""),
           NODE_PARTS("", "status: {declaredFeatures: [A]}"),
           { ACTION_NODE_DECLARED_FEATURE } },
+        { NODE_PARTS("", ""),
+          "{kind: Node, metadata: {name: one, annotations: {a: b}}, spec: {podPreemptionPolicy: {}}, status: "
+          "{declaredFeatures: [A]}}",
+          { ACTION_NODE_ANNOTATION, ACTION_NODE_PREEMPTION_POLICY, ACTION_NODE_DECLARED_FEATURE } },
+        { NODE_PARTS("", "spec: {podPreemptionPolicy: {disableResizePreemption: [a]}}"),
+          NODE_PARTS("", "spec: {podPreemptionPolicy: {disableResizePreemption: [b]}}"),
+          { ACTION_NODE_PREEMPTION_POLICY } },
     };
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fixture f;
-        FIXTURE_BARE(&f);
+        FIXTURE_BARE_AS(&f, 37);
         fixture_load(&f, cases[i].before);
         const struct node *before = node_api(fixture_view(&f, "one"));
         fixture_load(&f, cases[i].after);
-        assert_actions(node_update_actions(before, node_api(fixture_view(&f, "one"))), cases[i].want);
+        assert_actions(node_update_actions(&f.cluster.features, before, node_api(fixture_view(&f, "one"))),
+                       cases[i].want);
         fixture_release(&f);
     }
 }
@@ -235,12 +278,15 @@ static void test_pod_updates(void **state)
     (void)state;
     static const struct {
         const char *before, *after;
-        uint32_t want[8];
+        uint32_t want[8], want_37[8]; /* empty: the same */
     } cases[] = {
         { POD_PARTS("", "", ""), POD_PARTS("", "", ""), { ACTION_UPDATE } },
         { POD_PARTS("a: b", "", ""), POD_PARTS("", "", ""), { ACTION_POD_LABEL } },
         { POD_PARTS("", CPU("2"), ""), POD_PARTS("", CPU("1"), ""), { ACTION_POD_SCALE_DOWN } },
-        { POD_PARTS("", CPU("1"), ""), POD_PARTS("", CPU("2"), ""), { ACTION_UPDATE } },
+        { POD_PARTS("", CPU("1"), ""),
+          POD_PARTS("", CPU("2"), ""),
+          { ACTION_UPDATE },
+          { ACTION_POD_SCALE_UP } },
         { POD_PARTS("", "schedulingGates: [{name: a}, {name: b}]", ""),
           POD_PARTS("", "schedulingGates: [{name: a}]", ""),
           { ACTION_UPDATE } },
@@ -254,17 +300,35 @@ static void test_pod_updates(void **state)
         { POD_PARTS("", "", "resourceClaimStatuses: [{name: a}]"),
           POD_PARTS("", "", "resourceClaimStatuses: [{name: a, resourceClaimName: ''}]"),
           { ACTION_POD_GENERATED_CLAIM } },
+        { POD_PARTS("", "", ""),
+          POD_PARTS("", "", "extendedResourceClaimStatus: {resourceClaimName: c}"),
+          { ACTION_POD_GENERATED_CLAIM } },
+        { POD_PARTS("", "", "extendedResourceClaimStatus: {resourceClaimName: c}"),
+          POD_PARTS(
+              "", "",
+              "extendedResourceClaimStatus: {resourceClaimName: c, requestMappings: [{containerName: a}]}"),
+          { ACTION_POD_GENERATED_CLAIM } },
+        { POD_PARTS("", "", "extendedResourceClaimStatus: {resourceClaimName: c}"),
+          POD_PARTS("a: b", "", "extendedResourceClaimStatus: {resourceClaimName: c}"),
+          { ACTION_POD_LABEL } },
         { POD_PARTS("a: b", CPU("2"), ""),
           POD_PARTS("", "tolerations: [{key: k}]", ""),
           { ACTION_POD_LABEL, ACTION_POD_SCALE_DOWN, ACTION_POD_TOLERATION } },
+        { POD_PARTS("", "containers: [{name: c, resources: {requests: {cpu: 1, memory: 1}}}]", ""),
+          POD_PARTS("a: b", "containers: [{name: c, resources: {requests: {cpu: 2}}}]", ""),
+          { ACTION_POD_LABEL, ACTION_POD_SCALE_DOWN },
+          { ACTION_POD_LABEL, ACTION_POD_SCALE_DOWN, ACTION_POD_SCALE_UP } },
     };
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(cases); i++) {
+        const uint32_t *want = cases[i / 2].want, *want_37 = cases[i / 2].want_37;
+        int minor = i % 2 ? 37 : 36;
         struct fixture f;
-        FIXTURE_BARE(&f);
-        fixture_load(&f, cases[i].before);
+        FIXTURE_BARE_AS(&f, minor);
+        fixture_load(&f, cases[i / 2].before);
         const struct pod *before = f.last_pod->api;
-        fixture_load(&f, cases[i].after);
-        assert_actions(pod_update_actions(before, f.last_pod->api, &f.arena), cases[i].want);
+        fixture_load(&f, cases[i / 2].after);
+        assert_actions(pod_update_actions(&f.cluster.features, before, f.last_pod->api, &f.arena),
+                       minor == 37 && want_37[0] ? want_37 : want);
         fixture_release(&f);
     }
 }
@@ -282,8 +346,14 @@ static void test_same_pod(void **state)
     other.meta.namespace = STR("y");
     assert_false(pod_is(&file, &other));
     assert_int_equal(pod_event_resource(&a), EVENT_UNSCHEDULED_POD);
+    struct features old, new;
+    features_default(&old, release_of(36), 0);
+    features_default(&new, release_of(37), 0);
+    assert_int_equal(pod_own_event_resource(&old, &a), EVENT_UNSCHEDULED_POD);
+    assert_int_equal(pod_own_event_resource(&new, &a), EVENT_TARGET_POD);
     a.spec.node_name = STR("n");
     assert_int_equal(pod_event_resource(&a), EVENT_ASSIGNED_POD);
+    assert_int_equal(pod_own_event_resource(&new, &a), EVENT_ASSIGNED_POD);
 }
 
 int main(void)

@@ -110,7 +110,7 @@ static void count_release(void *self)
     released += self == &released;
 }
 
-static bool in_order(const struct pod_info *a, const struct pod_info *b)
+static bool in_order(_unused_ const void *self, const struct pod_info *a, const struct pod_info *b)
 {
     return a->priority > b->priority;
 }

@@ -576,7 +576,7 @@ static const struct bind_case binds[] = {
     { "all skip",
       { { STATUS_SKIP }, { STATUS_SKIP }, { STATUS_SKIP } },
       STATUS_ERROR,
-      "every Bind plugin left it to the next, and nobody bound the pod",
+      "every Bind plugin left it to the next, and none bound the pod",
       NULL,
       "bind 1, bind 2, bind 3" },
     { "it fails",

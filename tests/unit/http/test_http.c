@@ -600,6 +600,37 @@ static void test_drop_connections(void **state _unused_)
     reply_release(&reply);
 }
 
+/* Bytes that the server has not taken yet are not sent after a reset; after a shutdown the kernel sends them. */
+static void test_reset_connections(void **state _unused_)
+{
+    static char body[8 << 20];
+    for (int resets = 0; resets < 2; resets++) {
+        int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+        socklen_t len = sizeof(address);
+        char url[64], seen[4096];
+        struct reply reply;
+        assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
+        assert_int_equal(listen(listener, 1), 0);
+        assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
+        snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(address.sin_port));
+        struct http_request request = { .method = "POST", .url = url, .body = { body, sizeof(body) } };
+        send_to(client, &request, &reply);
+        int peer = accept(listener, NULL, NULL);
+        assert_true(peer >= 0 && recv(peer, seen, 1, 0) == 1); /* the request is on its way */
+        resets ? http_reset_connections(client) : http_drop_connections(client);
+        reply_wait(&reply);
+        assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_BROKEN);
+        reply_release(&reply);
+        ssize_t got;
+        while ((got = recv(peer, seen, sizeof(seen), 0)) > 0)
+            ;
+        assert_int_equal(got < 0 && errno == ECONNRESET, resets);
+        close(peer);
+        close(listener);
+    }
+}
+
 static void test_bad_requests(void **state _unused_)
 {
     static const struct {
@@ -661,6 +692,7 @@ int main(void)
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_end_cancels_everything),
         cmocka_unit_test(test_drop_connections),
+        cmocka_unit_test(test_reset_connections),
         cmocka_unit_test(test_bad_requests),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -42,6 +42,22 @@ static struct reply fetch(struct http_client *client, const char *path)
     return copy;
 }
 
+static struct http_client *prober; /* the client whose connections are in doubt */
+
+static void send_probe(void *user _unused_, uint64_t connection)
+{
+    char url[256];
+    http_send_probe(prober, connection,
+                    &(struct http_request){ .method = "GET", .url = url_of("/livez", url), .tls = tls });
+}
+
+static struct http_client *prober_of(struct http_options options)
+{
+    options.on_doubt = send_probe;
+    prober = client_of(options);
+    return prober;
+}
+
 static int setup(void **state _unused_)
 {
     dir_make(dir);
@@ -178,8 +194,7 @@ static void test_cancel_leaves_the_others(void **state _unused_)
 static void test_silent_stream_stays_open(void **state _unused_)
 {
     NEEDS_NGHTTPX;
-    struct http_client *client =
-        client_of((struct http_options){ .idle_ms = 150, .probe_ms = 30000, .probe_path = "/livez" });
+    struct http_client *client = prober_of((struct http_options){ .idle_ms = 150, .probe_ms = 30000 });
     struct reply stream;
     send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &stream);
     reply_wait_for(&stream, &stream.chunks, 1);
@@ -199,8 +214,7 @@ static void test_silent_stream_stays_open(void **state _unused_)
  * and the connection was closed before, or the next one was. */
 static bool check_frozen(int64_t ms)
 {
-    struct http_client *client =
-        client_of((struct http_options){ .idle_ms = ms, .probe_ms = ms, .probe_path = "/livez" });
+    struct http_client *client = prober_of((struct http_options){ .idle_ms = ms, .probe_ms = ms });
     struct reply streams[5], reply;
     for (int i = 0; i < 5; i++)
         send_request(client, (struct http_request){ .stream = true }, "/stream/1/1?hang", &streams[i]);
@@ -244,8 +258,7 @@ static void test_frozen_server_is_noticed(void **state _unused_)
 /* The connection is used, idle, and breaks; the next request on it does not hang. */
 static bool check_frozen_while_idle(int64_t ms)
 {
-    struct http_client *client =
-        client_of((struct http_options){ .idle_ms = ms, .probe_ms = ms, .probe_path = "/livez" });
+    struct http_client *client = prober_of((struct http_options){ .idle_ms = ms, .probe_ms = ms });
     struct reply reply = fetch(client, "/hello");
     bool ok = reply.response.status == 200;
     reply_release(&reply);
@@ -338,8 +351,8 @@ static void test_soak(void **state _unused_)
     enum { SECONDS = 3, LEAST = 400, AT_ONCE = 60 };
     static const char *const paths[] = { "/hello",     "/echo",        "/slow/20",
                                          "/big/50000", "/stream/50/1", "/stream/1/1?hang" };
-    struct http_client *client = client_of((struct http_options){
-        .idle_ms = 200, .probe_ms = 20000, .probe_path = "/livez", .timeout_ms = 60000 });
+    struct http_client *client =
+        prober_of((struct http_options){ .idle_ms = 200, .probe_ms = 20000, .timeout_ms = 60000 });
     struct soak soak = { 0 };
     struct rng rng = test_rng();
     uint64_t ids[16] = { 0 };

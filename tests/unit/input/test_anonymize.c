@@ -204,20 +204,24 @@ static void devices_are_still_found_by_their_expressions(void **state)
 {
     (void)state;
     struct hidden hidden;
-    hide(&hidden,
-         (const char *const[]){
-             "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: fast}, spec: {selectors: "
-             "[{cel: {expression: 'device.driver == \"dra.corp\" && "
-             "device.attributes[\"dra.corp\"].model == \"m1\"'}}], config: [{opaque: {driver: dra.corp, "
-             "parameters: {secret: s}}}]}}",
-             "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
-             "dra.corp, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: [{name: d0, "
-             "attributes: {model: {string: m1}, dra.corp/size: {int: 3}}, capacity: {dra.corp/lanes: "
-             "{value: 8}}}]}}",
-             "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c}, spec: {devices: "
-             "{requests: [{name: r, exactly: {deviceClassName: fast, capacity: {requests: {dra.corp/lanes: "
-             "2}}}}], constraints: [{requests: [r], matchAttribute: dra.corp/size}]}}}",
-             NULL });
+    hide(
+        &hidden,
+        (const char *const[]){
+            "{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: fast}, spec: {selectors: "
+            "[{cel: {expression: 'device.driver == \"dra.corp\" && "
+            "device.attributes[\"dra.corp\"].model == \"m1\"'}}], config: [{opaque: {driver: dra.corp, "
+            "parameters: {secret: s}}}]}}",
+            "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
+            "dra.corp, pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: [{name: d0, "
+            "attributes: {model: {string: m1}, dra.corp/size: {strings: [m2]}}, capacity: {dra.corp/lanes: "
+            "{value: 8}}}]}}",
+            "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: c}, spec: {devices: "
+            "{requests: [{name: r, exactly: {deviceClassName: fast, capacity: {requests: {dra.corp/lanes: "
+            "2}}, derivedAttributes: [{name: dra.corp/side, expression: 'device.driver'}]}}], constraints: "
+            "[{requests: [r], matchAttribute: dra.corp/side}]}}}",
+            "{apiVersion: resource.k8s.io/v1, kind: DeviceTaintRule, metadata: {name: broken}, spec: "
+            "{deviceSelector: {driver: dra.corp, pool: p, device: d0}, taint: {key: k, effect: NoSchedule}}}",
+            NULL });
     lacks(&hidden, (const char *const[]){ "corp", "secret", "fast", "d0", NULL });
     const struct device_class *class = hidden.objects[0].object.ptr;
     const struct resource_slice *slice = hidden.objects[1].object.ptr;
@@ -233,7 +237,52 @@ static void devices_are_still_found_by_their_expressions(void **state)
                        *(const struct str *)(const void *)&slice->devices.items[0].capacity.items[0]));
     assert_true(str_eq(claim->spec.constraints.items[0].requests.items[0], request->name));
     has(&hidden, 1, "/size");
+    has(&hidden, 1, "\"m2\"");
+    assert_true(str_eq(claim->spec.constraints.items[0].match_attribute,
+                       request->exactly->derived_attributes.items[0].name));
+    assert_true(str_ends_with(claim->spec.constraints.items[0].match_attribute, STR("/side")));
+    const struct device_taint_rule *rule = hidden.objects[3].object.ptr;
+    assert_true(str_eq(rule->selector->driver, slice->driver) && str_eq(rule->selector->pool, slice->pool) &&
+                str_eq(rule->selector->device, slice->devices.items[0].name));
     assert_true(hidden.anonymizer.has_expressions);
+    hidden_release(&hidden);
+}
+
+/* What devices take of the node's own resources, in the words of both releases. */
+static void resources_of_nodes_keep_their_names(_unused_ void **state)
+{
+    struct hidden hidden;
+    hide(&hidden,
+         (const char *const[]){
+             "{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: s}, spec: {driver: "
+             "dra.corp, "
+             "pool: {name: p, generation: 1, resourceSliceCount: 1}, devices: [{name: d0, capacity: "
+             "{dra.corp/lanes: {value: 8}}, nodeAllocatableResourceMappings: {cpu: {capacityKey: "
+             "dra.corp/lanes}}, "
+             "nodeAllocatableResources: {memory: {mapping: {capacityKey: dra.corp/lanes, capacityMultiplier: "
+             "1}}}}]}}",
+             "{apiVersion: v1, kind: Pod, metadata: {name: secret}, spec: {containers: [{name: payroll}]}, "
+             "status: "
+             "{nodeAllocatableResourceClaimStatuses: [{resourceClaimName: wages, containers: [payroll], "
+             "resources: "
+             "{cpu: 1}, mapping: [{name: memory, quantity: 1}], overhead: [{name: cpu, perPod: 1}]}]}}",
+             "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: wages}}", NULL });
+    lacks(&hidden, (const char *const[]){ "corp", "secret", "payroll", "wages", NULL });
+    const struct resource_slice *slice = hidden.objects[0].object.ptr;
+    const struct device *device = &slice->devices.items[0];
+    struct str lanes = device->capacity.items[0].key;
+    assert_true(str_eq(device->node_mappings.items[0].capacity_key, lanes));
+    assert_true(str_is(device->node_mappings.items[0].key, "cpu"));
+    assert_true(str_eq(device->node_resources.items[0].mapping->capacity_key, lanes));
+    assert_true(str_is(device->node_resources.items[0].key, "memory"));
+    const struct pod *pod = hidden.objects[1].object.ptr;
+    const struct node_claim *claim = &pod->status.node_claims.items[0];
+    const struct resource_claim *wages = hidden.objects[2].object.ptr;
+    assert_true(str_eq(claim->resource_claim_name, wages->meta.name));
+    assert_true(str_eq(claim->containers.items[0], pod->spec.containers.items[0].name));
+    assert_true(str_is(claim->resources.items[0].name, "cpu"));
+    assert_true(str_is(claim->mapping.items[0].name, "memory"));
+    assert_true(str_is(claim->overhead.items[0].name, "cpu"));
     hidden_release(&hidden);
 }
 
@@ -245,6 +294,7 @@ int main(void)
         cmocka_unit_test(composed_names_stay_composed),
         cmocka_unit_test(the_order_of_names_stays),
         cmocka_unit_test(devices_are_still_found_by_their_expressions),
+        cmocka_unit_test(resources_of_nodes_keep_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,14 +43,16 @@ struct candidate {
     char requests[4096]; /* "GET 200,PUT 409," */
     char events[1024], leaders[1024];
     char body[4096]; /* of the last write */
-    int started, lost;
+    int started, lost, terms_ended, slow_paths;
     bool busy;
     int64_t due_ns;
     struct rng *fault_rng; /* random faults; NULL: only the faults above */
 };
 
 static struct candidate all[CANDIDATES];
+static const char *ended; /* the identity of a process that is known to have ended; NULL: none */
 static size_t all_count;
+static bool is_coordinated; /* the server assigns the Lease */
 
 /* ---- the server ---- */
 
@@ -242,6 +244,12 @@ static void simulated_send(void *user, const char *method, struct str path, stru
     done(lease, &response);
 }
 
+static enum presence simulated_look(void *user _unused_, struct str holder,
+                                    struct leader_lease *lease _unused_)
+{
+    return ended && str_eq(holder, str_from(ended)) ? PRESENCE_ENDED : PRESENCE_UNKNOWN;
+}
+
 static void on_started(void *user)
 {
     ((struct candidate *)user)->started++;
@@ -252,6 +260,16 @@ static void on_lost(void *user)
     struct candidate *c = user;
     c->lost++;
     assert_false(lease_valid(c->lease));
+}
+
+static void on_term_end(void *user)
+{
+    ((struct candidate *)user)->terms_ended++;
+}
+
+static void on_slow_path(void *user)
+{
+    ((struct candidate *)user)->slow_paths++;
 }
 
 static void on_new_leader(void *user, struct str identity)
@@ -277,7 +295,8 @@ static struct candidate *candidate_with(const char *name, int64_t lease_ms, int6
     struct candidate *c = &all[all_count++];
     *c = (struct candidate){ .due_ns = clock_ns };
     snprintf(c->name, sizeof(c->name), "%s", name);
-    c->host = (struct lease_host){ simulated_now, simulated_wall, simulated_random, simulated_send, c };
+    c->host = (struct lease_host){ simulated_now,  simulated_wall, simulated_random,
+                                   simulated_send, simulated_look, c };
     struct lease_options options = {
         .namespace = STR("kube-system"),
         .name = STR("berth"),
@@ -287,6 +306,9 @@ static struct candidate *candidate_with(const char *name, int64_t lease_ms, int6
         .retry_period_ms = retry_ms,
         .on_started = on_started,
         .on_lost = on_lost,
+        .on_term_end = on_term_end,
+        .on_slow_path = on_slow_path,
+        .coordinated = is_coordinated,
         .on_new_leader = on_new_leader,
         .on_event = on_event,
         .user = c,
@@ -308,6 +330,8 @@ static int each_before(void **state _unused_)
     clock_ns = 1000 * SECOND;
     all_count = 0;
     version = 0;
+    ended = NULL;
+    is_coordinated = false;
     return 0;
 }
 
@@ -337,7 +361,7 @@ static int each_after(void **state _unused_)
     } while (0)
 
 /* A candidate that has just become the leader. */
-static struct candidate *leader(const char *name)
+static inline struct candidate *leader(const char *name)
 {
     struct candidate *c = candidate(name);
     pass(0);

@@ -66,7 +66,7 @@ static void test_waits_until_another_lease_expires(void **state _unused_)
     pass(14 * SECOND);
     assert_int_equal(c->started, 0);
     assert_requests(c, "GET 200,GET 200,GET 200,GET 200,GET 200,");
-    pass(2 * SECOND); /* at 16 s */
+    pass(1 * SECOND); /* when it ends, though the next look would be at 16 s */
     assert_requests(c, "GET 200,PUT 200,PUT 200,");
     assert_true(lease_valid(c->lease));
     assert_field(stored, "/spec/leaseTransitions", "5");
@@ -218,21 +218,72 @@ static void test_server_unreachable(void **state _unused_)
     struct error err;
     assert_int_equal(lease_check(c->lease, 20000, &err), 0);
     pass(2 * SECOND);
-    assert_int_equal(c->lost, 1);
-    assert_string_equal(c->events, "me became leader,me stopped leading,");
     assert_requests(c, "PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,PUT 0,GET 0,");
-    assert_int_equal(c->due_ns, INT64_MAX);
+    pass(2 * SECOND); /* it is read from now on, more often, and not written */
+    assert_requests(c, "GET 0,GET 0,GET 0,GET 0,");
+    assert_int_equal(c->lost, 0);
+    c->fault_count = 0; /* no other has led: it leads on */
+    pass(2 * SECOND);
+    assert_requests(c, "GET 200,PUT 200,");
+    assert_true(lease_valid(c->lease));
     pass(60 * SECOND);
-    assert_int_equal(c->lost, 1);
+    assert_int_equal(c->lost, 0);
+    assert_string_equal(c->events, "me became leader,");
 }
 
+/* When the server answers again, an attempt in vain is repeated at once; one that succeeded is not. */
+static void test_server_answers_again(void **state _unused_)
+{
+    struct candidate *c = leader("me");
+    pass(3 * SECOND);
+    c->requests[0] = '\0';
+    c->due_ns = lease_retry(c->lease);
+    pass(0);
+    assert_requests(c, "");
+    faults(c, UNREACHABLE, UNREACHABLE);
+    pass(2 * SECOND);
+    assert_requests(c, "PUT 0,GET 0,");
+    c->due_ns = lease_retry(c->lease);
+    pass(0);
+    assert_requests(c, "PUT 200,");
+
+    struct candidate *other = candidate("other");
+    faults(other, UNREACHABLE);
+    pass(0);
+    assert_requests(other, "GET 0,");
+    other->due_ns = lease_retry(other->lease);
+    pass(0);
+    assert_requests(other, "GET 200,");
+}
+
+/* Another has led meanwhile. */
+static void test_unreachable_and_followed(void **state _unused_)
+{
+    struct candidate *c = leader("me");
+    for (size_t i = 0; i < FAULTS_MAX; i++)
+        c->faults[i] = UNREACHABLE;
+    c->fault_count = FAULTS_MAX;
+    pass(14 * SECOND);
+    hold_by("other", 15);
+    c->fault_count = 0;
+    c->requests[0] = '\0';
+    pass(2 * SECOND);
+    assert_requests(c, "GET 200,");
+    assert_int_equal(c->lost, 1);
+    assert_string_equal(c->events, "me became leader,me stopped leading,");
+    assert_int_equal(c->due_ns, INT64_MAX);
+}
+
+/* Where answers are lost, renewals that arrive must end: else no other could lead. */
 static void test_slow_server(void **state _unused_)
 {
     struct candidate *c = leader("me");
     c->latency_ns = 20 * SECOND; /* every request ends after 5 s; the round after 10 s */
     pass(60 * SECOND);
-    assert_int_equal(c->lost, 1);
-    assert_requests(c, "PUT 0,GET 0,");
+    assert_false(lease_valid(c->lease));
+    assert_memory_equal(c->requests, "PUT 0,GET 0,GET 0,", 18);
+    assert_null(strstr(c->requests + 5, "PUT"));
+    assert_int_equal(c->lost, 0);
 }
 
 static void test_server_returns_in_time(void **state _unused_)
@@ -430,11 +481,65 @@ static void test_bad_options(void **state _unused_)
         assert_int_equal(lease_new(&options, &lease, &err), -EINVAL);
         assert_string_equal(err.text, cases[i].want);
     }
-    _cleanup_(strbuf_release) struct strbuf a = { 0 }, b = { 0 };
-    lease_identity(&a);
-    lease_identity(&b);
-    assert_string_not_equal(a.text, b.text);
-    assert_int_equal(strlen(strrchr(a.text, '_') + 1), 36);
+}
+
+/* ---- a holder that has ended ---- */
+
+/* What is between renewDeadline and leaseDuration, 5 s, has to pass since the Lease could be read. */
+static void test_holder_ended(void **state _unused_)
+{
+    hold_by("other", 15);
+    struct candidate *c = candidate("me");
+    pass(3 * SECOND);
+    ended = "other";
+    faults(c, UNREACHABLE, BROKEN);
+    pass(4500 * MS); /* it cannot be read at 4 s and 6 s */
+    assert_requests(c, "GET 200,GET 200,GET 0,GET 500,");
+    pass(5400 * MS); /* it was read at 8 s */
+    assert_int_equal(c->started, 0);
+    pass(200 * MS);
+    assert_int_equal(c->started, 1);
+    assert_field(stored, "/spec/leaseTransitions", "5");
+}
+
+/* A renewal that arrives after its sender has ended. */
+static void test_late_renewal_of_a_holder_that_ended(void **state _unused_)
+{
+    ended = "other";
+    hold_by("other", 15);
+    struct candidate *c = candidate("me");
+    pass(3900 * MS);
+    hold_by("other", 15); /* seen at 4 s */
+    pass(5 * SECOND);
+    assert_int_equal(c->started, 0);
+    pass(200 * MS);
+    assert_int_equal(c->started, 1);
+}
+
+/* What is known of one holder is not true of the next. */
+static void test_next_holder_runs(void **state _unused_)
+{
+    ended = "other";
+    hold_by("other", 15);
+    struct candidate *c = candidate("me");
+    pass(3900 * MS);
+    hold_by("next", 15);
+    pass(15 * SECOND);
+    assert_int_equal(c->started, 0);
+    pass(200 * MS);
+    assert_int_equal(c->started, 1);
+}
+
+/* It is not waited for longer than for one that runs. */
+static void test_short_lease_of_a_holder_that_ended(void **state _unused_)
+{
+    ended = "other";
+    hold_by("other", 2);
+    struct candidate *c = candidate("me");
+    pass(1900 * MS);
+    assert_int_equal(c->started, 0);
+    pass(200 * MS);
+    assert_int_equal(c->started, 1);
 }
 
 /* ---- random faults ---- */
@@ -483,12 +588,17 @@ static void test_random_faults(void **state _unused_)
 /* ---- with threads and a server ---- */
 
 struct real {
-    atomic_int started, lost;
+    atomic_int started, lost, expired;
 };
 
 static void real_started(void *user)
 {
     atomic_fetch_add(&((struct real *)user)->started, 1);
+}
+
+static void real_expired(void *user)
+{
+    atomic_fetch_add(&((struct real *)user)->expired, 1);
 }
 
 static void real_lost(void *user)
@@ -511,6 +621,7 @@ static struct leader_lease *start_real(struct api *api, const char *name, const 
         .retry_period_ms = 50,
         .on_started = real_started,
         .on_lost = real_lost,
+        .on_expired = real_expired,
         .user = real,
     };
     *real = (struct real){ 0 };
@@ -558,8 +669,9 @@ static void test_with_threads(void **state _unused_)
     lease_free(stalled); /* during a request */
     assert_true(monotonic_ns() - before_ns < LONG_MS / 2 * (SECOND / 1000));
     server_stop(&server);
-    wait_for(&b.lost);
+    wait_for(&b.expired);
     assert_false(lease_valid(second));
+    assert_int_equal(atomic_load(&b.lost), 0);
     lease_release(second);
     lease_free(second);
     lease_free(first);
@@ -584,6 +696,8 @@ int main(void)
         CASE(test_valid_from_the_time_of_sending),
         CASE(test_server_unreachable),
         CASE(test_slow_server),
+        CASE(test_server_answers_again),
+        CASE(test_unreachable_and_followed),
         CASE(test_server_returns_in_time),
         CASE(test_suspended_leader),
         CASE(test_lease_taken_by_another),
@@ -593,6 +707,10 @@ int main(void)
         CASE(test_release),
         CASE(test_release_cases),
         CASE(test_bad_options),
+        CASE(test_holder_ended),
+        CASE(test_late_renewal_of_a_holder_that_ended),
+        CASE(test_next_holder_runs),
+        CASE(test_short_lease_of_a_holder_that_ended),
         CASE(test_random_faults),
         CASE(test_with_threads),
     };

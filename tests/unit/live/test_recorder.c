@@ -17,12 +17,18 @@ struct fixture {
     struct kube_access access;
     struct api *api;
     struct recorder *recorder;
-    _Atomic int64_t now_ns;
+    _Atomic int64_t now_ns, wall_step_ns;
 };
 
 static int64_t now_ns(void *clock)
 {
     return atomic_load((_Atomic int64_t *)clock);
+}
+
+static int64_t wall_ns(void *clock)
+{
+    struct fixture *f = container_of(clock, struct fixture, now_ns);
+    return now_ns(clock) + atomic_load(&f->wall_step_ns);
 }
 
 static void start(struct fixture *f, struct recorder_options options)
@@ -32,7 +38,8 @@ static void start(struct fixture *f, struct recorder_options options)
     atomic_store(&f->now_ns, 1700000000 * SECOND + 123456789);
     options.api = f->api;
     options.hostname = "host";
-    options.wall_ns = now_ns;
+    atomic_store(&f->wall_step_ns, 0);
+    options.wall_ns = wall_ns;
     options.steady_ns = now_ns;
     options.clock = &f->now_ns;
     options.retry_ms = options.retry_ms ? options.retry_ms : 20;
@@ -193,6 +200,28 @@ static void test_series(void **state _unused_)
     assert_int_equal(recorder_stats(f.recorder).series, 0);
     assert_int_equal(scripted_count(&f.server), 5);
     arena_release(&arena);
+    stop(&f);
+}
+
+/* The machine's clock is set back by a day in the middle of a series: it ends all the same, and what is written has the
+ * new time. Set forward, a series that goes on does not end. */
+static void test_series_when_the_clock_is_set(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ 0 });
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 1);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 2);
+    atomic_store(&f.wall_step_ns, -1440 * MINUTE);
+    pass(&f, 13 * MINUTE);
+    settle(&f, 3);
+    assert_int_equal(recorder_stats(f.recorder).series, 0);
+    record(&f, STR("web"), STR("7"));
+    settle(&f, 4);
+    atomic_store(&f.wall_step_ns, 1440 * MINUTE);
+    pass(&f, MINUTE);
+    assert_int_equal(recorder_stats(f.recorder).series, 1);
     stop(&f);
 }
 
@@ -532,6 +561,34 @@ static void test_legacy(void **state _unused_)
     stop(&f);
 }
 
+/* They do not wait for others that are not delivered. They are sent in their order, each at once: over several
+ * connections they may arrive in another. */
+static void test_legacy_goes_first(void **state _unused_)
+{
+    static struct fixture f;
+    start(&f, (struct recorder_options){ .in_flight_max = 1, .retry_ms = 60000 });
+    reply_ok(&f);
+    scripted_reply(&f.server, -1, API_JSON, "");
+    record(&f, STR("web"), STR("1"));
+    record(&f, STR("web-2"), STR("1"));
+    scripted_wait(&f.server, 2);
+    const struct str notes[] = { STR("note one"), STR("note two"), STR("note three") };
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+        record_legacy(&f, notes[i]);
+    unsigned seen = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+        const struct scripted_request *request = scripted_wait(&f.server, 3 + i);
+        check(request, "POST", "/api/v1/namespaces/kube-system/events", API_JSON);
+        for (size_t k = 0; k < ARRAY_SIZE(notes); k++)
+            seen |= strstr(request->body.text, notes[k].ptr) ? 1u << k : 0;
+    }
+    assert_int_equal(seen, (1u << ARRAY_SIZE(notes)) - 1);
+    while (recorder_stats(f.recorder).own)
+        usleep(1000);
+    assert_int_equal(recorder_stats(f.recorder).waiting, 1);
+    stop(&f);
+}
+
 /* Texts that an API server would reject unchanged. */
 static void test_texts(void **state _unused_)
 {
@@ -649,6 +706,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_created),
         cmocka_unit_test(test_series),
+        cmocka_unit_test(test_series_when_the_clock_is_set),
         cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_repeated_at_once),
@@ -661,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_core_group),
         cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_legacy_goes_first),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_threads),

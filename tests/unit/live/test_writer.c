@@ -154,7 +154,7 @@ static void test_requests(void **state _unused_)
         assert_string_equal(request->method, requests[i].method);
         assert_string_equal(request->path, requests[i].path);
         assert_string_equal(request->content_type, requests[i].content_type);
-        assert_string_equal(request->accept, "application/vnd.kubernetes.protobuf,application/json");
+        assert_string_equal(request->accept, "application/vnd.kubernetes.protobuf, */*");
         if (requests[i].body)
             assert_string_equal(request->body.text ? request->body.text : "", requests[i].body);
         struct inbox_message *message = take(&f);
@@ -189,6 +189,38 @@ static void test_binding_body(void **state _unused_)
     arena_release(&arena);
     inbox_message_free(take(&f));
     stop(&f);
+}
+
+/* What clientConnection says of the encodings of objects; patches have their own. */
+static void test_encodings(void **state _unused_)
+{
+    static const struct {
+        struct str content_type, accept;
+        const char *sent, *accepted;
+    } cases[] = {
+        { STR(API_PROTOBUF), STR(""), API_PROTOBUF, API_PROTOBUF ", */*" },
+        { STR(API_JSON), STR(""), API_JSON, API_JSON ", */*" },
+        { STR(API_JSON), STR(API_PROTOBUF), API_JSON, API_PROTOBUF },
+        { STR("application/yaml"), STR(""), API_JSON, API_JSON ", */*" },
+        { STR(""), STR(API_JSON ";q=1"), API_PROTOBUF, API_JSON ";q=1" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        static struct fixture f;
+        start(&f, (struct api_options){ .content_type = cases[i].content_type, .accept = cases[i].accept },
+              (struct writer){ 0 });
+        struct effect effect = { .kind = EFFECT_BIND, .ticket = 1, POD, .node = STR("n1") };
+        writer_emit(&f.writer, &effect);
+        const struct scripted_request *request = scripted_wait(&f.server, 1);
+        assert_string_equal(request->content_type, cases[i].sent);
+        assert_string_equal(request->accept, cases[i].accepted);
+        if (strcmp(cases[i].sent, API_JSON) == 0)
+            assert_string_equal(request->body.text,
+                                "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"web\","
+                                "\"namespace\":\"ns\",\"uid\":\"u1\"},\"target\":{\"kind\":\"Node\",\"name\":"
+                                "\"n1\"}}");
+        inbox_message_free(take(&f));
+        stop(&f);
+    }
 }
 
 #define STATUS(code, reason, message, more) \
@@ -435,10 +467,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),        cmocka_unit_test(test_binding_body),
-        cmocka_unit_test(test_answers),         cmocka_unit_test(test_protobuf_status),
-        cmocka_unit_test(test_reads),           cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_without_a_reply), cmocka_unit_test(test_no_server),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_encodings),       cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_protobuf_status), cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_versions),        cmocka_unit_test(test_without_a_reply),
+        cmocka_unit_test(test_no_server),       cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -69,6 +70,7 @@ static inline struct raw raw_connect(int port)
     assert_true(raw.fd >= 0);
     if (connect(raw.fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         fail_msg("connect: %s", strerror(errno));
+    setsockopt(raw.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)); /* as Go and curl do */
     struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
     setsockopt(raw.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     setsockopt(raw.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));

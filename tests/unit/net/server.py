@@ -19,6 +19,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler
 
 seen = {}
+heard = []  # of every request: its path, Authorization and User-Agent
 objects = {}
 gates = {}
 lock = threading.Lock()
@@ -55,6 +56,7 @@ class Handler(BaseHTTPRequestHandler):
         parts = url.path.strip("/").split("/")
         with lock:
             seen[url.path] = seen.get(url.path, 0) + 1
+            heard.append([url.path, self.headers.get("Authorization"), self.headers.get("User-Agent")])
         getattr(self, "do_" + parts[0], self.missing)(query, *parts[1:])
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = handle_any
@@ -173,6 +175,10 @@ class Handler(BaseHTTPRequestHandler):
     def do_garbage(self, query):
         self.wfile.write(b"\x16\x03\x01 this is no answer\r\n\r\n")
         self.close_connection = True
+
+    def do_heard(self, query, *rest):
+        with lock:
+            self.answer("".join("%s %s %s\n" % tuple(request) for request in heard).encode())
 
     def do_seen(self, query, *rest):
         with lock:

@@ -50,8 +50,37 @@ static void test_writes(void **state _unused_)
     dir_remove(dir);
 }
 
+/* A new file has its bytes and its mode at once, and follows no link that was put in its place. */
+static void test_creates(void **state _unused_)
+{
+    char dir[64], path[512], link_path[512], target[512];
+    struct error err;
+    struct stat info;
+    struct strbuf text = { 0 };
+    dir_make(dir);
+    in_dir(dir, "key", path);
+    in_dir(dir, "link", link_path);
+    in_dir(dir, "target", target);
+    assert_int_equal(file_create(path, STR("secret"), 0600, &err), 0);
+    assert_int_equal(stat(path, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0600);
+    assert_int_equal(info.st_nlink, 1);
+    assert_int_equal(file_read(path, 100, &text, &err), 0);
+    assert_string_equal(text.text, "secret");
+    assert_int_equal(file_create(path, STR("other"), 0600, &err), -EEXIST);
+    assert_int_equal(symlink(target, link_path), 0);
+    assert_int_equal(file_create(link_path, STR("secret"), 0600, &err), -EEXIST);
+    assert_int_equal(access(target, F_OK), -1);
+    assert_int_equal(file_create("/nowhere/at/all", STR("x"), 0600, &err), -ENOENT);
+    strbuf_release(&text);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(link_path), 0);
+    assert_int_equal(rmdir(dir), 0); /* nothing else is left */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reads), cmocka_unit_test(test_writes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reads), cmocka_unit_test(test_writes),
+                                        cmocka_unit_test(test_creates) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

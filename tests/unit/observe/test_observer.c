@@ -24,19 +24,33 @@ struct observed {
     struct observer *observer;
 };
 
-static void observed_init(struct observed *o, enum decision_path slowest)
+static void observed_init_with(struct observed *o, int minor, const char *gates, enum decision_path slowest)
 {
-    char *argv[] = { (char *)(uintptr_t)"x" };
+    char release[32];
+    snprintf(release, sizeof(release), "--emulated-version=1.%d", minor);
+    char *argv[] = { (char *)(uintptr_t)"x", release, (char *)(uintptr_t)gates };
     struct scheduler_flags flags;
     struct features features;
     struct error err;
-    assert_int_equal(flags_parse(&flags, 1, argv, &err), 0);
+    assert_int_equal(flags_parse(&flags, gates ? 3 : 2, argv, &err), 0);
     assert_int_equal(flags_check(&flags, &features, NULL, &err), 0);
     o->metrics = families_new(&flags, &features, &err);
     flags_release(&flags);
-    engine_fixture_init(&o->e, NULL, &(struct engine_options){ .seed = 1, .slowest = slowest });
-    o->observer = observer_new(o->metrics);
-    engine_watch(&o->e.engine, observer_probe(o->observer));
+    engine_fixture_init_as(&o->e, minor, NULL, &(struct engine_options){ .seed = 1, .slowest = slowest });
+    o->observer = observer_new(o->metrics, &features);
+    const struct probe *probe = observer_probe(o->observer);
+    probe->plain(probe->context, INT64_C(3600000000000)); /* for hours no sample takes the plain path */
+    engine_watch(&o->e.engine, probe);
+}
+
+static void observed_init_as(struct observed *o, int minor, enum decision_path slowest)
+{
+    observed_init_with(o, minor, NULL, slowest);
+}
+
+static void observed_init(struct observed *o, enum decision_path slowest)
+{
+    observed_init_as(o, RELEASE_DEFAULT, slowest);
 }
 
 static void observed_release(struct observed *o)
@@ -106,6 +120,31 @@ static void test_every_path_counts_the_same(void **state)
     }
 }
 
+/* A plugin that scores node by node has its PreScore called, on the fast paths too: it counts once. */
+static void test_pre_score_counts_once(void **state)
+{
+    (void)state;
+    for (int path = 0; path < PATH_COUNT; path++) {
+        struct observed o;
+        observed_init_as(&o, 37, (enum decision_path)path);
+        o.e.f.cluster.features.enabled[FEATURE_StorageCapacityScoring] = true;
+        fixture_load(&o.e.f, NODE("a", "4") NODE("b", "2"));
+        for (int i = 0; i < 3; i++) {
+            char pod[200];
+            snprintf(pod, sizeof(pod),
+                     "{kind: Pod, metadata: {name: p%d, uid: u-%d}, spec: {containers: [{name: c}]}}", i, i);
+            engine_fixture_add(&o.e, pod);
+            step(&o);
+        }
+        assert_int_equal(o.e.engine.stats.decisions[PATH_PLAIN], path == PATH_PLAIN ? 3 : 0);
+        observer_publish(o.observer, &o.e.engine, NS_PER_SECOND);
+        assert_line(o.metrics, EVALUATED("PreScore", "VolumeBinding") "3\n", true);
+        assert_line(o.metrics, EVALUATED("Score", "VolumeBinding") "6\n", true);
+        assert_line(o.metrics, EVALUATED("PreScore", "NodeResourcesFit") "3\n", true);
+        observed_release(&o);
+    }
+}
+
 /* States are published at a limited rate, and the last one is not lost. */
 static void test_publishes_the_last_state(void **state)
 {
@@ -138,6 +177,13 @@ static void test_the_probe_is_counted(void **state)
     probe->event(probe->context, event_label(&added), 1000);
     probe->permit_wait(probe->context, STATUS_UNSCHEDULABLE, 2 * NS_PER_SECOND);
     probe->preemption(probe->context, true, 1000);
+    probe->claim(probe->context, false);
+    probe->claim(probe->context, true);
+    probe->device(probe->context, profile, STR("gpu.example.com"), true, WAIT_END_TIMEOUT, 2 * NS_PER_SECOND);
+    probe->device(probe->context, profile, STR("gpu.example.com"), false, WAIT_END_TIMEOUT,
+                  2 * NS_PER_SECOND);
+    probe->volumes_failed(probe->context, VOLUMES_SEARCHED);
+    probe->volumes_failed(probe->context, VOLUMES_BOUND);
     static const char *const lines[] = {
         "scheduler_plugin_execution_duration_seconds_count{extension_point=\"Score\",plugin="
         "\"NodeResourcesFit\",status="
@@ -151,22 +197,87 @@ static void test_the_probe_is_counted(void **state)
         "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 1\n",
         "scheduler_permit_wait_duration_seconds_sum{result=\"Unschedulable\"} 2\n",
         "scheduler_preemption_goroutines_execution_total{result=\"error\"} 1\n",
+        "scheduler_dra_bindingconditions_wait_duration_seconds_sum{driver=\"gpu.example.com\",profile="
+        "\"default-scheduler\",status=\"timeout\"} 4\n",
+        "scheduler_dra_bindingconditions_allocations_total{driver=\"gpu.example.com\",profile="
+        "\"default-scheduler\",status=\"timeout\"} 1\n",
+        "scheduler_volume_scheduling_stage_error_total{operation=\"bind\"} 1\n",
+        "scheduler_volume_scheduling_stage_error_total{operation=\"predicate\"} 1\n",
+        "dynamic_resource_allocation_resourceclaim_creates_total{admin_access=\"false\",owner_api_group=\"\","
+        "owner_api_kind=\"Pod\",status=\"failure\"} 1\n",
+        "dynamic_resource_allocation_resourceclaim_creates_total{admin_access=\"false\",owner_api_group=\"\","
+        "owner_api_kind=\"Pod\",status=\"success\"} 1\n",
     };
     for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
         assert_line(o.metrics, lines[i], true);
     uint32_t sampled = 0;
     for (int i = 0; i < 10000; i++)
-        sampled += probe->sample(probe->context);
+        sampled += probe->sample(probe->context) != SAMPLE_NONE;
     assert_true(sampled > 800 && sampled < 1200); /* one in ten */
+    for (int i = 0; i < 1000; i++)
+        assert_int_not_equal(probe->sample(probe->context), SAMPLE_PLAIN);
     observed_release(&o);
+}
+
+static void test_queues_count_entities(void **state)
+{
+    struct observed o;
+    (void)state;
+    observed_init_as(&o, 37, PATH_INDEX);
+    const struct probe *probe = observer_probe(o.observer);
+    probe->pre_hint(probe->context, "DynamicResources", true);
+    probe->pre_hint(probe->context, "DynamicResources", false);
+    fixture_load(&o.e.f, NODE("a", "4"));
+    engine_fixture_add(&o.e, POD("p", "9"));
+    step(&o);
+    observer_publish(o.observer, &o.e.engine, NS_PER_SECOND);
+    static const char *const lines[] = {
+        "scheduler_queue_incoming_pods_total{event=\"UnscheduledPodAdd\",queue=\"active\"} 1\n",
+        "scheduler_queue_incoming_entities_total{event=\"UnscheduledPodAdd\",queue=\"active\",type=\"pod\"} "
+        "1\n",
+        "scheduler_queue_incoming_pods_total{event=\"ScheduleAttemptFailure\",queue=\"unschedulable\"} 1\n",
+        "scheduler_pre_queueing_hint_evaluations_total{plugin=\"DynamicResources\",result=\"all_pods\"} 1\n",
+        "scheduler_pre_queueing_hint_evaluations_total{plugin=\"DynamicResources\",result=\"narrowed\"} 1\n",
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        assert_line(o.metrics, lines[i], true);
+    assert_line(o.metrics, "scheduler_queue_incoming_entities_total{event=\"ScheduleAttemptFailure\"", false);
+    observed_release(&o);
+}
+
+/* With SchedulerAsyncAPICalls, requests about pods. */
+static void test_calls_are_counted(void **state)
+{
+    (void)state;
+    for (int on = 0; on < 2; on++) {
+        struct observed o;
+        observed_init_with(&o, 37, on ? "--feature-gates=SchedulerAsyncAPICalls=true" : NULL, PATH_INDEX);
+        const struct probe *probe = observer_probe(o.observer);
+        probe->api_call(probe->context, API_CALL_BINDING, false, 2 * NS_PER_SECOND);
+        probe->api_call(probe->context, API_CALL_STATUS, true, NS_PER_SECOND);
+        o.e.engine.statuses.turns = 3;
+        observer_publish(o.observer, &o.e.engine, NS_PER_SECOND);
+        o.e.engine.statuses.turns = 0;
+        static const char *const lines[] = {
+            "scheduler_async_api_call_execution_total{call_type=\"pod_binding\",result=\"success\"} 1\n",
+            "scheduler_async_api_call_execution_total{call_type=\"pod_status_patch\",result=\"error\"} 1\n",
+            "scheduler_async_api_call_execution_duration_seconds_sum{call_type=\"pod_binding\",result="
+            "\"success\"} 2\n",
+            "scheduler_pending_async_api_calls{call_type=\"pod_binding\"} 0\n",
+            "scheduler_pending_async_api_calls{call_type=\"pod_status_patch\"} 3\n",
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+            assert_line(o.metrics, lines[i], on);
+        observed_release(&o);
+    }
 }
 
 /* Events of objects have kube-scheduler's names. */
 static void test_events_of_objects(void **state)
 {
     static const char *const lines[] = {
-        "scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodAdd\"} 1\n",
-        "scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodDelete\"} 1\n",
+        "scheduler_event_handling_duration_seconds_count{event=\"UnscheduledPodAdd\"} 1\n",
+        "scheduler_event_handling_duration_seconds_count{event=\"UnscheduledPodDelete\"} 1\n",
         "scheduler_event_handling_duration_seconds_count{event=\"AssignedPodAdd\"} 1\n",
     };
     struct observed o;
@@ -236,9 +347,10 @@ static void test_requests_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_path_counts_the_same), cmocka_unit_test(test_publishes_the_last_state),
-        cmocka_unit_test(test_the_probe_is_counted),       cmocka_unit_test(test_events_of_objects),
-        cmocka_unit_test(test_requests_are_counted),
+        cmocka_unit_test(test_pre_score_counts_once),    cmocka_unit_test(test_queues_count_entities),
+        cmocka_unit_test(test_calls_are_counted),        cmocka_unit_test(test_every_path_counts_the_same),
+        cmocka_unit_test(test_publishes_the_last_state), cmocka_unit_test(test_the_probe_is_counted),
+        cmocka_unit_test(test_events_of_objects),        cmocka_unit_test(test_requests_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,35 +1,8 @@
 /* DynamicResources: statuses for claims, the devices that the allocator picks, and scores. The picks were compared with
  * kube-scheduler's allocator. */
-#include "support/fixture.h"
+#include "test_dynamic_resources.h"
 
 #include "api/fields.h"
-#include "plugins/dynamic_resources/allocator.h"
-
-extern const struct plugin plugin_dynamic_resources;
-
-#define NODE(name, zone) "{kind: Node, metadata: {name: " name ", labels: {zone: " zone "}}}\n---\n"
-#define CLASS(name, spec) "{kind: DeviceClass, metadata: {name: " name "}, spec: {" spec "}}\n---\n"
-#define ANY CLASS("any", "")
-/* A pool of one slice with the name of the pool; `more` begins with a comma. */
-#define SLICE_OF(name, pool, count, where, devices, more) \
-    "{kind: ResourceSlice, metadata: {name: " name "}, spec: {driver: d, pool: {name: " pool \
-    ", generation: 1, resourceSliceCount: " count "}, " where ", devices: [" devices "]" more "}}\n---\n"
-#define SLICE(pool, where, devices) SLICE_OF(pool, pool, "1", where, devices, "")
-#define ON_A "nodeName: a"
-#define ANYWHERE "allNodes: true"
-#define DEV(name, more) "{name: " name more "}"
-#define CLAIM(name, devices, status) \
-    "{kind: ResourceClaim, metadata: {name: " name ", namespace: default, uid: uid-" name \
-    "}, spec: {devices: {" devices "}}" status "}\n---\n"
-#define EXACTLY(n, more) "exactly: {deviceClassName: any, allocationMode: ExactCount, count: " n more "}"
-#define ALL(more) "exactly: {deviceClassName: any, allocationMode: All" more "}"
-#define WANTS(requests) CLAIM("c", "requests: [" requests "]", "")
-#define SUB(name, n, more) \
-    "{name: " name ", deviceClassName: any, allocationMode: ExactCount, count: " n more "}"
-#define HOLDS(name, results) CLAIM(name, "", ", status: {allocation: {devices: {results: [" results "]}}}")
-#define RESULT(pool, device, more) "{request: r, driver: d, pool: " pool ", device: " device more "}"
-#define POD(more) "{kind: Pod, metadata: {name: p, uid: uid-p}, spec: {" more "}}"
-#define USES(claim) POD("resourceClaims: [{name: c, resourceClaimName: " claim "}]")
 
 /* ---- filter ---- */
 struct filter_case {
@@ -42,7 +15,6 @@ struct filter_case {
 #define ALLOCATED(selector) \
     ", status: {allocation: {devices: {results: [" RESULT( \
         "p", "x", "") "]}, nodeSelector: {nodeSelectorTerms: [" selector "]}}}"
-#define IN_ZONE(zone) "{matchExpressions: [{key: zone, operator: In, values: [" zone "]}]}"
 #define GPU CLASS("gpu", "extendedResourceName: example.com/gpu")
 #define REQUESTS(resource, amount) \
     POD("containers: [{name: c, resources: {requests: {" resource ": " amount "}}}]")
@@ -88,7 +60,9 @@ static const struct filter_case filter_cases[] = {
           WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_SUCCESS, "" },
     { "more than a claim may have", ONE_DEVICE WANTS("{name: r, " EXACTLY("33", "") "}"), USES("c"),
-      STATUS_ERROR, FAILED "claim default/c: number of requested devices 33 exceeds the claim limit of 32" },
+      STATUS_ERROR,
+      FAILED "claim default/c, request r: adding 33 devices exceeds the claim limit of 32, with 0 "
+             "already accounted for" },
     { "names that are not unique",
       ANY SLICE("p", ON_A, DEV("x", "") ", " DEV("x", "")) WANTS("{name: r, " EXACTLY("1", "") "}"),
       USES("c"), STATUS_UNRESOLVABLE, "invalid resource pools were encountered" },
@@ -100,7 +74,11 @@ static const struct filter_case filter_cases[] = {
     { "a selector that is no expression",
       ONE_DEVICE WANTS("{name: r, " EXACTLY(
           "1", ", selectors: [{cel: {expression: 'device.attributes[\"d\"].x == 1'}}]") "}"),
-      USES("c"), STATUS_ERROR, FAILED "claim default/c: selector #0: CEL runtime error: no such key: x" },
+      USES("c"), STATUS_ERROR,
+      FAILED
+      "claim default/c: selector #0 on device d/p/x: CEL runtime error: no such key: x. "
+      "consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
+      "optional fields" },
 
     { "allocated here", ANY CLAIM("c", "", ALLOCATED(IN_ZONE("z"))), USES("c"), STATUS_SUCCESS, "" },
     { "allocated elsewhere", ANY CLAIM("c", "", ALLOCATED(IN_ZONE("other"))), USES("c"), STATUS_UNRESOLVABLE,
@@ -140,19 +118,6 @@ struct pick_case {
     const char *name, *objects;
     const char *want; /* "request=pool/device" of claim c, one after the other */
 };
-
-#define NUMA(n) ", attributes: {numa: {int: " n "}}"
-#define TAINTED ", taints: [{key: k, effect: NoSchedule}]"
-#define SHARED(memory) ", allowMultipleAllocations: true, capacity: {memory: {value: " memory "}}"
-#define PART(name, memory) \
-    DEV(name, ", consumesCounters: [{counterSet: s, counters: {memory: {value: " memory "}}}]")
-#define PARTITIONS(parts) \
-    ANY SLICE_OF("parts", "p", "2", ON_A, parts, "") SLICE_OF( \
-        "counters", "p", "2", ON_A, "", ", sharedCounters: [{name: s, counters: {memory: {value: 16Gi}}}]")
-#define ONE "{name: r, " EXACTLY("1", "") "}"
-#define TWO "{name: r, " EXACTLY("2", "") "}"
-#define WITH_CONSTRAINT(requests, constraint) \
-    CLAIM("c", "requests: [" requests "], constraints: [" constraint "]", "")
 
 static const struct pick_case picks[] = {
     { "pools by name, not as they come",
@@ -251,41 +216,10 @@ static const struct pick_case picks[] = {
       "r=p/x(memory:5Gi,slots:4)" },
 };
 
-static const char *describe(struct fixture *f, const struct allocation_result *allocation)
-{
-    struct strbuf text = { 0 };
-    char amount[QUANTITY_LEN_MAX];
-    list_for(&allocation->devices.results, result) {
-        strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT "/" STR_FMT, text.len ? " " : "",
-                      STR_ARG(result->request), STR_ARG(result->pool), STR_ARG(result->device));
-        list_for(&result->consumed_capacity, part)
-            strbuf_printf(&text, "%c" STR_FMT ":" STR_FMT,
-                          part == result->consumed_capacity.items ? '(' : ',', STR_ARG(part->name),
-                          STR_ARG(quantity_format(part->amount, amount)));
-        strbuf_puts(&text, result->consumed_capacity.len ? ")" : "");
-    }
-    const char *copy = arena_strndup(&f->arena, text.len ? text.text : "", text.len);
-    strbuf_release(&text);
-    return copy;
-}
-
 static const struct allocation_result *allocate_for(struct fixture *f)
 {
-    static struct selectors selectors;
-    const struct resource_claim *claim = cluster_get(&f->cluster.claims, STR("default"), STR("c"));
-    struct arena scratch = { 0 };
-    selectors = (struct selectors){ 0 };
-    struct allocation_result *ret = NULL;
-    allocate(&(struct allocate_input){ .cluster = &f->cluster,
-                                       .node = cluster_node(&f->cluster, fixture_row(f, "a"))->api,
-                                       .claims = &claim,
-                                       .len = 1,
-                                       .selectors = &selectors,
-                                       .scratch = &scratch,
-                                       .arena = &f->arena },
-             &ret);
-    selectors_release(&selectors);
-    arena_release(&scratch);
+    struct allocation_result *ret;
+    allocate_claim(f, &ret);
     return ret;
 }
 
@@ -323,7 +257,7 @@ static void test_allocation(void **state _unused_)
                                                                      "opaque: {driver: e, parameters: {}}}]",
                   ""),
           "{\"devices\":{\"config\":["
-          "{\"requests\":[\"r\",\"s\"],\"source\":\"FromClass\",\"opaque\":{\"driver\":\"d\",\"parameters\":{"
+          "{\"source\":\"FromClass\",\"opaque\":{\"driver\":\"d\",\"parameters\":{"
           "\"a\":1}}},"
           "{\"source\":\"FromClaim\",\"opaque\":{\"driver\":\"d\",\"parameters\":[2]}},"
           "{\"requests\":[\"s\"],\"source\":\"FromClaim\",\"opaque\":{\"driver\":\"e\",\"parameters\":{}}}],"
@@ -383,8 +317,11 @@ static void test_search_ends(void **state _unused_)
     fixture_load(&f, WITH_CONSTRAINT("{name: r, " EXACTLY("16", "") "}, {name: s, " EXACTLY("2", "") "}",
                                      "{requests: [s], matchAttribute: d/n}"));
     const struct resource_claim *claim = cluster_get(&f.cluster.claims, STR("default"), STR("c"));
+    struct allocation_rules rules;
+    allocation_rules_init(&rules, &f.cluster.features);
     struct status status =
         allocate(&(struct allocate_input){ .cluster = &f.cluster,
+                                           .rules = &rules,
                                            .node = cluster_node(&f.cluster, fixture_row(&f, "a"))->api,
                                            .claims = &claim,
                                            .len = 1,
@@ -440,10 +377,51 @@ static enum hint claim_hint(struct fixture *f, const char *before, const char *a
     struct hint_context context = { .cluster = &f->cluster, .info = f->cycle.info, .arena = &arena };
     enum hint hint = HINT_SKIP;
     for (; rules->actions; rules++)
-        if (rules->resource == EVENT_RESOURCE_CLAIM)
+        if (event_matches(rules->resource, rules->actions, &event))
             hint = rules->hint(&context, f->cycle.pod, &event);
     arena_release(&arena);
     return hint;
+}
+
+/* With SchedulerPreQueueingHints an event of a claim is for the pods that refer to it, or for all if devices are
+ * free. */
+static void test_narrowed_claims(void **state _unused_)
+{
+    struct fixture f;
+    FIXTURE_AS(&f, 37, NULL, &plugin_dynamic_resources);
+    const struct plugin_instance *plugin = &f.profile.plugins[0];
+    fixture_load(&f, HOLDS("c", RESULT("p", "x", "")));
+    const struct resource_claim *held = cluster_get(&f.cluster.claims, STR("default"), STR("c"));
+    struct resource_claim free = *held;
+    free.status.allocation = NULL;
+    fixture_load(&f, USES("c"));
+    const struct pod *user = f.last_pod->api;
+    fixture_load(&f, "{kind: Pod, metadata: {name: stranger}}");
+    const struct pod *stranger = f.last_pod->api;
+    fixture_load(&f, "{kind: Pod, metadata: {name: made}, spec: {resourceClaims: [{name: x, "
+                     "resourceClaimTemplateName: t}]}, status: {resourceClaimStatuses: [{name: x, "
+                     "resourceClaimName: c}]}}");
+    const struct pod *made = f.last_pod->api;
+    const struct {
+        const struct resource_claim *before, *after;
+        enum narrowing want;
+    } cases[] = {
+        { NULL, &free, EVENT_FOR_SOME }, { &free, held, EVENT_FOR_SOME }, { held, &free, EVENT_FOR_ALL },
+        { &free, NULL, EVENT_FOR_SOME }, { held, NULL, EVENT_FOR_ALL },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cluster_event event = { .resource = EVENT_RESOURCE_CLAIM,
+                                       .actions = !cases[i].before  ? ACTION_ADD
+                                                  : !cases[i].after ? ACTION_DELETE
+                                                                    : ACTION_UPDATE,
+                                       .before = cases[i].before,
+                                       .after = cases[i].after };
+        assert_int_equal(event_narrowing(plugin, &event), cases[i].want);
+        assert_true(event_affects(plugin, user, &event));
+        assert_true(event_affects(plugin, made, &event));
+        assert_false(event_affects(plugin, stranger, &event));
+    }
+    fixture_release(&f);
 }
 
 static void test_claim_events(void **state _unused_)
@@ -475,9 +453,10 @@ static void test_claim_events(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),     cmocka_unit_test(test_picks),
-        cmocka_unit_test(test_allocation), cmocka_unit_test(test_search_ends),
-        cmocka_unit_test(test_scores),     cmocka_unit_test(test_claim_events),
+        cmocka_unit_test(test_filter),          cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_allocation),      cmocka_unit_test(test_search_ends),
+        cmocka_unit_test(test_scores),          cmocka_unit_test(test_claim_events),
+        cmocka_unit_test(test_narrowed_claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

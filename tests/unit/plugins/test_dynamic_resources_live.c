@@ -4,6 +4,7 @@
 #include "support/fixture.h"
 
 #include "cluster/devices.h"
+#include "framework/probe.h"
 #include "plugins/dynamic_resources/args.h"
 
 extern const struct plugin plugin_dynamic_resources;
@@ -228,7 +229,7 @@ static void test_others_meanwhile(void **state _unused_)
     struct cycle first = live.f.cycle;
     live.f.cycle.profile = NULL;
     assert_status(filter_pod(&live, POD("q", "e")), STATUS_UNRESOLVABLE, "cannot allocate all claims");
-    assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "still not schedulable");
+    assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "");
     assert_status(filter_pod(&live, POD("s", "c")), STATUS_UNRESOLVABLE,
                   "resource claim default/c is in the process of being allocated");
     cycle_release(&live.f.cycle);
@@ -371,27 +372,58 @@ static void begin_preparation(struct live *live)
     assert_int_equal(live->writes, 2); /* written once */
 }
 
+/* The ends that were told, and the devices. */
+struct ends {
+    uint32_t counts[WAIT_END_ERROR + 1], with_conditions;
+};
+
+static int64_t no_time(void *context _unused_)
+{
+    return 1;
+}
+
+static void count_device(void *context, const struct profile *profile, struct str driver, bool has_conditions,
+                         enum probe_wait_end end, int64_t ns)
+{
+    struct ends *ends = context;
+    assert_non_null(profile);
+    assert_str(driver, "d");
+    assert_true(ns >= 0);
+    ends->counts[end]++;
+    ends->with_conditions += has_conditions;
+}
+
 static void test_preparation(void **state _unused_)
 {
     struct live live;
+    struct ends ends = { 0 };
+    const struct probe probe = { .context = &ends, .now_ns = no_time, .device = count_device };
     begin_preparation(&live);
+    live.f.cycle.probe = &probe;
     put(&live, CLAIM("c", "7", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_CONDITION("other", "")));
     assert_status(pre_bind(&live), STATUS_WAIT, "");
     put(&live, CLAIM("c", "8", "", ALLOCATED("x", PREPARED) RESERVED("p") DEVICE_CONDITION("ready", "")));
+    assert_int_equal(ends.counts[WAIT_END_SUCCESS], 0);
     assert_status(pre_bind(&live), STATUS_SUCCESS, "");
+    assert_int_equal(ends.counts[WAIT_END_SUCCESS], 1);
     live_release(&live);
 
     begin_preparation(&live);
+    live.f.cycle.probe = &probe;
     put(&live, CLAIM("c", "7", "",
                      ALLOCATED("x", PREPARED) RESERVED("p")
                          DEVICE_CONDITION("broken", ", reason: Smoke, message: hot")));
     assert_status(pre_bind(&live), STATUS_ERROR,
                   "device binding failed: claim=c, reason=Smoke, message=\"hot\"");
+    assert_int_equal(ends.counts[WAIT_END_FAILURE], 1);
     live_release(&live);
 
     begin_preparation(&live);
+    live.f.cycle.probe = &probe;
     live.f.cycle.now_ns += 61 * SECOND;
     assert_status(pre_bind(&live), STATUS_ERROR, "device binding timeout: claim=c");
+    assert_int_equal(ends.counts[WAIT_END_TIMEOUT], 1);
+    assert_int_equal(ends.with_conditions, 3);
     live_release(&live);
 }
 
@@ -409,7 +441,7 @@ static void test_deallocation(void **state _unused_)
     put(&live, CLAIM("c", "5", "", ALLOCATED_ELSEWHERE RESERVED("other")));
     assert_status(filter_pod(&live, POD("p", "c")), STATUS_UNRESOLVABLE,
                   "resourceclaim not available on the node");
-    assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "still not schedulable");
+    assert_status(post_filter(&live), STATUS_UNSCHEDULABLE, "");
     assert_int_equal(live.writes, 0);
     put(&live, CLAIM("c", "6", "", ALLOCATED_ELSEWHERE RESERVED("p")));
     assert_status(filter_pod(&live, POD("p", "c")), STATUS_UNRESOLVABLE,

@@ -53,10 +53,10 @@ static const struct score_case cases[] = {
       HAS("a", "{names: ['app:v1'], sizeBytes: " SIZE_300 "}") HAS("b", ""),
       RUNS("initContainers: [{name: i, image: 'app:v1'}], containers: [{name: c, image: 'app:v1'}]"),
       { 14, 0 } },
-    { "an image volume counts, but is no container",
+    { "an image volume counts as a container does",
       HAS("a", "{names: ['data:v1'], sizeBytes: " SIZE_300 "}") HAS("b", ""),
       RUNS("containers: [{name: c, image: 'app:v1'}], volumes: [{name: v, image: {reference: 'data:v1'}}]"),
-      { 12, 0 } },
+      { 6, 0 } },
 };
 
 static void test_scores(void **state)

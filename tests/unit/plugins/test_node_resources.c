@@ -64,6 +64,39 @@ static const struct filter_case filters[] = {
       STATUS_UNSCHEDULABLE, "Insufficient cpu" },
 };
 
+/* A pod that wants more resources than most: each of them counts, and each that is short is named. */
+static void test_many_resources(void **state)
+{
+    (void)state;
+    enum { MANY = 200 };
+    const struct node_resources_fit_args args = { .scoring_strategy = &least };
+    struct strbuf node = { 0 }, pod = { 0 }, shorts = { 0 };
+    struct fixture f;
+    FIXTURE(&f, &args, &plugin_node_resources_fit);
+    strbuf_puts(&node, "{kind: Node, metadata: {name: a}, status: {allocatable: {pods: 9, zz.com/last: 1");
+    strbuf_puts(&pod, "{kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, resources: {requests: "
+                      "{zz.com/last: 2");
+    for (int i = 0; i < MANY; i++) {
+        if (i % 2) /* the others are on no node */
+            strbuf_printf(&node, ", example.com/r%03d: %d", i, i % 3);
+        strbuf_printf(&pod, ", example.com/r%03d: 1", i);
+        if (i % 2 == 0 || i % 3 == 0)
+            strbuf_printf(&shorts, "%sInsufficient example.com/r%03d", i ? ", " : "", i);
+    }
+    strbuf_puts(&shorts, ", Insufficient zz.com/last");
+    strbuf_puts(&node, "}}}");
+    strbuf_puts(&pod, "}}}]}}");
+    fixture_load(&f, node.text);
+    fixture_cycle(&f, pod.text);
+    struct status status = fixture_filter(&f, "a");
+    assert_int_equal(status.code, STATUS_UNRESOLVABLE);
+    assert_str(status_message(status, &f.arena), shorts.text);
+    fixture_release(&f);
+    strbuf_release(&node);
+    strbuf_release(&pod);
+    strbuf_release(&shorts);
+}
+
 static void test_filter(void **state)
 {
     (void)state;
@@ -283,7 +316,83 @@ static void test_scorer(void **state)
     scorer_node(&filled, fixture_view(&f, "b"), requests, requested, allocated, allocatable);
     assert_int_equal(allocated[0], 1100); /* with 100m for the pod without requests */
     assert_int_equal(requested[0], 2100);
+    scorer_release(&requested_only);
+    scorer_release(&filled);
     fixture_release(&f);
+}
+
+/* ---- devices that stand for a resource ---- */
+#define CLASS(selectors) \
+    "{kind: DeviceClass, metadata: {name: gpu}, spec: {extendedResourceName: example.com/gpu, selectors: " \
+    "[" selectors "]}}\n---\n"
+#define CEL(text) "{cel: {expression: '" text "'}}"
+#define SLICE(name, more, devices) \
+    "{kind: ResourceSlice, metadata: {name: " name "}, spec: {driver: d, pool: {name: " name \
+    ", generation: 1, resourceSliceCount: 9}, " more "devices: [" devices "]}}\n---\n"
+#define HELD(pool, device) \
+    "{kind: ResourceClaim, metadata: {name: c-" pool "-" device \
+    ", namespace: default}, spec: {}, status: {allocation: {devices: {results: [{request: r, driver: d, " \
+    "pool: " pool ", device: " device "}]}}}}\n---\n"
+#define NODE_A NODE("a", "cpu: 4, memory: 8Gi, pods: 9")
+
+static const struct {
+    const char *name, *objects;
+    bool gate;
+    int64_t allocatable, allocated;
+} counted[] = {
+    { "no class", NODE_A SLICE("s", "nodeName: a, ", "{name: x}"), true, 0, 0 },
+    { "no devices", NODE_A CLASS(""), true, 0, 0 },
+    { "of the node", NODE_A CLASS("") SLICE("s", "nodeName: a, ", "{name: x}, {name: v}"), true, 2, 0 },
+    { "of another node", NODE_A CLASS("") SLICE("s", "nodeName: b, ", "{name: x}"), true, 0, 0 },
+    { "of all nodes, one held",
+      NODE_A CLASS("") SLICE("s", "allNodes: true, ", "{name: x}, {name: v}") HELD("s", "v"), true, 2, 1 },
+    { "without a word about nodes", NODE_A CLASS("") SLICE("s", "", "{name: x}"), true, 1, 0 },
+    { "of a selector that the node does not fulfil",
+      NODE_A CLASS("") SLICE(
+          "s", "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: z, operator: Exists}]}]}, ",
+          "{name: x}"),
+      true, 0, 0 },
+    { "device by device",
+      NODE_A CLASS("")
+          SLICE("s", "perDeviceNodeSelection: true, ",
+                "{name: x, nodeName: a}, {name: v, nodeName: b}, {name: z, allNodes: true}, {name: w}"),
+      true, 2, 0 },
+    { "what the class selects",
+      NODE_A CLASS(CEL("device.attributes[\"d\"].big"))
+          SLICE("s", "nodeName: a, ",
+                "{name: x, attributes: {big: {bool: true}}}, {name: v, attributes: {big: {bool: false}}}"),
+      true, 1, 0 },
+    { "a selector that fails",
+      NODE_A CLASS(CEL("device.attributes[\"d\"].big"))
+          SLICE("s", "nodeName: a, ", "{name: x, attributes: {big: {bool: true}}}, {name: v}"),
+      true, 0, 0 },
+    { "the node has the resource itself",
+      NODE("a", "cpu: 4, memory: 8Gi, pods: 9, example.com/gpu: 7") CLASS("")
+          SLICE("s", "nodeName: a, ", "{name: x}"),
+      true, 7, 0 },
+    { "the gate is off", NODE_A CLASS("") SLICE("s", "nodeName: a, ", "{name: x}"), false, 0, 0 },
+};
+
+static void test_devices(void **state _unused_)
+{
+    struct resource_weight gpu[] = { { STR("example.com/gpu"), 1 } };
+    for (size_t i = 0; i < ARRAY_SIZE(counted); i++) {
+        struct scorer scorer;
+        struct fixture f;
+        int64_t requests[1], requested[1], allocated[1], allocatable[1];
+        FIXTURE_BARE(&f);
+        f.cluster.features.enabled[FEATURE_DRAExtendedResource] = counted[i].gate;
+        assert_int_equal(scorer_init(&scorer, &f.cluster, gpu, 1, false, NULL), 0);
+        fixture_load(&f, counted[i].objects);
+        fixture_load(&f, WANTS("example.com/gpu: 1"));
+        scorer_requests(&scorer, f.last_pod->api, &f.arena, requests);
+        scorer_node(&scorer, fixture_view(&f, "a"), requests, requested, allocated, allocatable);
+        if (allocatable[0] != counted[i].allocatable || allocated[0] != counted[i].allocated)
+            fail_msg("%s: got %lld, %lld", counted[i].name, (long long)allocatable[0],
+                     (long long)allocated[0]);
+        scorer_release(&scorer);
+        fixture_release(&f);
+    }
 }
 
 struct columns_case {
@@ -337,14 +446,11 @@ static void test_too_many_resources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_ignored),
-        cmocka_unit_test(test_score),
-        cmocka_unit_test(test_balance),
-        cmocka_unit_test(test_balance_of_three),
-        cmocka_unit_test(test_scorer),
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_too_many_resources),
+        cmocka_unit_test(test_many_resources), cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_ignored),        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_balance),        cmocka_unit_test(test_balance_of_three),
+        cmocka_unit_test(test_scorer),         cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_columns),        cmocka_unit_test(test_too_many_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

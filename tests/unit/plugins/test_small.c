@@ -95,6 +95,57 @@ static void test_filter(void **state)
     }
 }
 
+/* What came with a release. */
+static void test_features_of_a_release(void **state _unused_)
+{
+    static const struct {
+        int minor;
+        const char *node, *pod;
+        bool fits;
+    } cases[] = {
+        { 36, NODE_A, POD("containers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]"), true },
+        { 37, NODE_A, POD("containers: [{volumeMounts: [{}, {bindMountOptions: [noexec]}]}]"), false },
+        { 37, NODE_A, POD("initContainers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]"), false },
+        { 37, NODE_A, POD("ephemeralContainers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]"), false },
+        { 37, NODE_A, POD("containers: [{volumeMounts: [{name: v}]}]"), true },
+        { 37, DECLARES("VolumeBindMountOptions"),
+          POD("containers: [{volumeMounts: [{bindMountOptions: [noexec]}]}]"), true },
+        /* A list out of order: what the release does not know is passed over in its place. */
+        { 36, DECLARES("VolumeBindMountOptions, RestartAllContainersOnContainerExits"), RESTARTS, false },
+        { 36, DECLARES("DRAOptionalNodeOperations, RestartAllContainersOnContainerExits"), RESTARTS, true },
+        { 37, DECLARES("DRAOptionalNodeOperations, RestartAllContainersOnContainerExits"), RESTARTS, true },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        FIXTURE(&f, NULL, &plugin_node_declared_features);
+        features_default(&f.cluster.features, release_of(cases[i].minor), 0);
+        fixture_load(&f, cases[i].node);
+        fixture_cycle(&f, cases[i].pod);
+        if (status_ok(fixture_filter(&f, "a")) != cases[i].fits)
+            fail_msg("%zu: 1.%d: %s", i, cases[i].minor, cases[i].pod);
+        fixture_release(&f);
+    }
+}
+
+/* NodeName's PreFilter, which 1.37 has. */
+static void test_named_node_alone(void **state _unused_)
+{
+    struct fixture f;
+    struct node_names names = { .all = true };
+    FIXTURE(&f, NULL, &plugin_node_name);
+    fixture_load(&f, NODE_A);
+    fixture_cycle(&f, POD(""));
+    f.cycle.current = &f.profile.plugins[0];
+    assert_status(plugin_node_name.pre_filter(&f.cycle, &names), STATUS_SUCCESS, "");
+    assert_true(names.all);
+    fixture_cycle(&f, POD("nodeName: b"));
+    assert_status(plugin_node_name.pre_filter(&f.cycle, &names), STATUS_SUCCESS, "");
+    assert_false(names.all);
+    assert_int_equal(names.len, 1);
+    assert_str(names.items[0], "b");
+    fixture_release(&f);
+}
+
 static void test_gates(void **state)
 {
     (void)state;
@@ -112,9 +163,9 @@ static void test_queue_order(void **state)
 {
     (void)state;
     struct pod_info high = { .priority = 2000000000 }, low = { .priority = -2000000000 };
-    assert_true(plugin_priority_sort.less(&high, &low));
-    assert_false(plugin_priority_sort.less(&low, &high));
-    assert_false(plugin_priority_sort.less(&low, &low));
+    assert_true(plugin_priority_sort.less(NULL, &high, &low));
+    assert_false(plugin_priority_sort.less(NULL, &low, &high));
+    assert_false(plugin_priority_sort.less(NULL, &low, &low));
 }
 
 static void test_devices_score_and_post_filter(void **state)
@@ -133,8 +184,7 @@ static void test_devices_score_and_post_filter(void **state)
     fixture_filter(&f, "a");
     assert_true(fixture_scores(&f, (const char *const[]){ "a", NULL }, scores));
     assert_int_equal(scores[0], 0);
-    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_UNSCHEDULABLE,
-                  "no new claims to deallocate");
+    assert_status(run_post_filter(&f.cycle, &diagnosis, &result), STATUS_UNSCHEDULABLE, "");
     diagnosis_release(&diagnosis);
     fixture_release(&f);
 }
@@ -154,8 +204,12 @@ static void test_binds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),      cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_queue_order), cmocka_unit_test(test_devices_score_and_post_filter),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_gates),
+        cmocka_unit_test(test_features_of_a_release),
+        cmocka_unit_test(test_named_node_alone),
+        cmocka_unit_test(test_queue_order),
+        cmocka_unit_test(test_devices_score_and_post_filter),
         cmocka_unit_test(test_binds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

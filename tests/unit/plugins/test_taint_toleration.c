@@ -99,8 +99,44 @@ static void test_score(void **state)
     }
 }
 
+/* The gate TaintTolerationComparisonOperators. */
+static void test_comparisons(void **state _unused_)
+{
+    static const struct {
+        const char *toleration;
+        bool fits;
+    } cases[] = {
+        { "{key: k, operator: Gt, value: '3'}", true },
+        { "{key: k, operator: Gt, value: '5'}", false },
+        { "{key: k, operator: Lt, value: '6'}", true },
+        { "{key: k, operator: Lt, value: many}", false },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        for (int soft = 0; soft < 2; soft++) {
+            struct fixture f;
+            int64_t totals[2];
+            FIXTURE(&f, NULL, &plugin_taint_toleration);
+            f.cluster.features.enabled[FEATURE_TaintTolerationComparisonOperators] = true;
+            fixture_load(&f, soft ? TAINTED("a", "{key: k, value: '5', effect: PreferNoSchedule}")
+                                        TAINTED("b", "")
+                                  : TAINTED("a", "{key: k, value: '5', effect: NoSchedule}"));
+            fixture_loadf(&f, "{kind: Node, metadata: {name: c}}");
+            char text[256];
+            snprintf(text, sizeof(text), TOLERATES("%s"), cases[i].toleration);
+            fixture_cycle(&f, text);
+            if (!soft) {
+                assert_int_equal(status_ok(fixture_filter(&f, "a")), cases[i].fits);
+            } else {
+                assert_true(fixture_scores(&f, (const char *const[]){ "a", "b", NULL }, totals));
+                assert_int_equal(totals[0] == totals[1], cases[i].fits);
+            }
+            fixture_release(&f);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_filter), cmocka_unit_test(test_score) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_filter), cmocka_unit_test(test_score),
+                                        cmocka_unit_test(test_comparisons) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,6 +93,20 @@ static void test_filter(void **state)
     }
 }
 
+/* Without the gate matchLabelKeys say nothing. */
+static void test_label_keys_ignored(void **state _unused_)
+{
+    for (int on = 0; on < 2; on++) {
+        struct fixture f;
+        FIXTURE(&f, &no_defaults, &plugin_pod_topology_spread);
+        f.cluster.features.enabled[FEATURE_MatchLabelKeysInPodTopologySpread] = on;
+        fixture_load(&f, CLUSTER);
+        fixture_cycle(&f, SPREADS(HARD("1", "zone", WEB ", matchLabelKeys: [version]")));
+        assert_int_equal(status_ok(fixture_filter(&f, "a")), on);
+        fixture_release(&f);
+    }
+}
+
 /* ---- which nodes count ---- */
 struct policy_case {
     const char *name, *policies;
@@ -288,11 +302,9 @@ static void test_empty_selector(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_score),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_configured_defaults),
+        cmocka_unit_test(test_filter),         cmocka_unit_test(test_label_keys_ignored),
+        cmocka_unit_test(test_policies),       cmocka_unit_test(test_score),
+        cmocka_unit_test(test_defaults),       cmocka_unit_test(test_configured_defaults),
         cmocka_unit_test(test_empty_selector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -227,6 +227,59 @@ static void test_score(void **state)
     }
 }
 
+/* A pool of which only the largest volume is known has that much. */
+static void test_score_of_pools(void **state _unused_)
+{
+    static const struct {
+        const char *pool;
+        int64_t want;
+    } cases[] = {
+        { "capacity: 4Gi", 25 },
+        { "capacity: 4Gi, maximumVolumeSize: 2Gi", 25 },
+        { "maximumVolumeSize: 2Gi", 50 },
+    };
+    struct shape_point points[] = { { 0, 0 }, { 100, 10 } };
+    struct volume_binding_args args = { .shape = { points, 2 } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        int64_t totals[1];
+        FIXTURE(&f, &args, &plugin_volume_binding);
+        fixture_load(&f, NODES LATE PVC("c", "late", "1Gi", "", ""));
+        fixture_loadf(
+            &f,
+            "{kind: CSIDriver, metadata: {name: csi.example.com}, spec: {storageCapacity: true}}\n---\n"
+            "{kind: CSIStorageCapacity, metadata: {name: pool, namespace: x}, storageClassName: late, %s, "
+            "nodeTopology: {}}",
+            cases[i].pool);
+        fixture_cycle(&f, POD("p", "c"));
+        assert_status(fixture_filter(&f, "a"), STATUS_SUCCESS, "");
+        assert_true(fixture_scores(&f, (const char *const[]){ "a", NULL }, totals));
+        assert_int_equal(totals[0], cases[i].want);
+        fixture_release(&f);
+    }
+}
+
+/* Without a claim that waits, every node has 0, and need not be asked. */
+static void test_zero_scores(void **state _unused_)
+{
+    struct shape_point points[] = { { 0, 0 }, { 100, 10 } };
+    struct volume_binding_args args = { .shape = { points, 2 } };
+    struct fixture f;
+    int64_t totals[2];
+    FIXTURE(&f, &args, &plugin_volume_binding);
+    fixture_load(&f, NODES LOCAL PV("v", "4Gi", IN_ZONE("z1")) PVC("c", "local", "1Gi", "", ""));
+    fixture_cycle(&f, "{kind: Pod, metadata: {name: q}}");
+    assert_true(fixture_scores(&f, (const char *const[]){ "a", "b", NULL }, totals));
+    assert_int_equal(totals[0] + totals[1], 0);
+    f.cycle.current = &f.profile.plugins[0];
+    assert_true(plugin_volume_binding.score_is_zero(&f.cycle));
+    fixture_cycle(&f, POD("p", "c"));
+    assert_status(fixture_filter(&f, "a"), STATUS_SUCCESS, "");
+    f.cycle.current = &f.profile.plugins[0];
+    assert_false(plugin_volume_binding.score_is_zero(&f.cycle));
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +288,8 @@ int main(void)
         cmocka_unit_test(test_reserve_takes_volumes),
         cmocka_unit_test(test_reserve_selects_node),
         cmocka_unit_test(test_score),
+        cmocka_unit_test(test_score_of_pools),
+        cmocka_unit_test(test_zero_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

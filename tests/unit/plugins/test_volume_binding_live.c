@@ -2,6 +2,8 @@
  * controllers have bound the claims, or finds that they will not. */
 #include "unit/plugins/test_volume_binding_live.h"
 
+#include "framework/probe.h"
+
 /* ---- success ---- */
 static void test_static_binding(void **state)
 {
@@ -325,6 +327,11 @@ static void test_while_waiting(void **state)
         check_wait(&wait_cases[i]);
 }
 
+static void count_failure(void *context, enum probe_volume_stage stage)
+{
+    ((uint32_t *)context)[stage]++;
+}
+
 /* The timeout starts with the last write; a claim bound at the last moment is bound. */
 static void test_timeout(void **state)
 {
@@ -349,8 +356,13 @@ static void test_timeout(void **state)
         put(&live, PV("v", "10", HELD("c")));
         if (bound)
             put(&live, HELD_PVC);
+        uint32_t failures[2] = { 0 };
+        const struct probe probe = { .context = failures, .volumes_failed = count_failure };
+        live.f.cycle.probe = &probe;
         assert_status(pre_bind(&live), bound ? STATUS_SUCCESS : STATUS_ERROR,
                       bound ? "" : "binding volumes: context deadline exceeded");
+        assert_int_equal(failures[VOLUMES_BOUND], !bound);
+        live.f.cycle.probe = NULL;
         live_release(&live);
     }
 }

@@ -86,8 +86,47 @@ static void test_filter(void **state)
     }
 }
 
+#define MISSING "d CSI driver is not installed on the node"
+#define DRIVER(name, prevents) \
+    "{kind: CSIDriver, metadata: {name: " name "}, spec: {preventPodSchedulingIfMissing: " prevents \
+    "}}\n---\n"
+
+static const struct {
+    const char *name, *objects;
+    bool gate;
+    const char *reason; /* "": it fits */
+} missing[] = {
+    { "the node has the driver", LIMIT("d", "1") DRIVER("d", "true") BOUND("c", "h"), true, "" },
+    { "it has another one", LIMIT("e", "1") DRIVER("d", "true") BOUND("c", "h"), true, MISSING },
+    { "no CSINode", DRIVER("d", "true") BOUND("c", "h"), true, MISSING },
+    { "a volume still to come", DRIVER("d", "true") LATE("c", "d"), true, MISSING },
+    { "the gate is off", DRIVER("d", "true") BOUND("c", "h"), false, "" },
+    { "the driver does not ask for it", DRIVER("d", "false") BOUND("c", "h"), true, "" },
+    { "no CSIDriver", LIMIT("e", "1") BOUND("c", "h"), true, "" },
+    { "installed and full", LIMIT("d", "0") DRIVER("d", "true") BOUND("c", "h"), true, FULL },
+};
+
+static void test_missing_driver(void **state _unused_)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(missing); i++) {
+        struct fixture f;
+        FIXTURE(&f, NULL, &plugin_node_volume_limits);
+        f.cluster.features.enabled[FEATURE_VolumeLimitScaling] = missing[i].gate;
+        fixture_load(&f, "{kind: Node, metadata: {name: a}}");
+        fixture_load(&f, missing[i].objects);
+        fixture_cycle(&f, "{kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, " USE("c") "}]}}");
+        struct status status = fixture_filter(&f, "a");
+        if (status_ok(status) != !missing[i].reason[0])
+            fail_msg("%s: got %s", missing[i].name, status_code_name(status.code));
+        assert_status(status, missing[i].reason[0] ? STATUS_UNSCHEDULABLE : STATUS_SUCCESS,
+                      missing[i].reason);
+        fixture_release(&f);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_filter) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_filter),
+                                        cmocka_unit_test(test_missing_driver) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

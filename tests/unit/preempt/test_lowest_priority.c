@@ -21,7 +21,7 @@ static void test_follows(void **state)
     (void)state;
     struct rng rng = test_rng();
     struct fixture f;
-    fixture_init(&f, (const struct plugin *const[]){ NULL }, NULL);
+    FIXTURE_BARE(&f);
     static struct node nodes[NODES];
     static struct pod pods[PODS];
     static char names[PODS][8];

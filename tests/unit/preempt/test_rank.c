@@ -53,12 +53,11 @@ static const struct rank_case cases[] = {
 };
 
 static const char *const nodes[] = { "b", "c", "a" };
-static const struct plugin *const no_plugins[] = { NULL };
 
 static void check_case(const struct rank_case *c)
 {
     struct fixture f;
-    fixture_init(&f, no_plugins, NULL);
+    FIXTURE_BARE(&f);
     fixture_load(&f, "{kind: Node, metadata: {name: b}}\n---\n{kind: Node, metadata: {name: c}}\n---\n"
                      "{kind: Node, metadata: {name: a}}");
     struct pod api[3][3] = { 0 };

@@ -1,8 +1,8 @@
-/* Queueing hints of every plugin, compared with recorded hints of kube-scheduler v1.36.4.
+/* Queueing hints of every plugin, compared with recorded hints of kube-scheduler v1.36.4 and v1.37.1.
  *
- * hints.jsonl: the first line holds objects of the cluster, each other line a pod, an event (an object before and
- * after) and per action of the event which plugins would queue the pod and which would skip it; plugins that have no
- * rule for the event are in neither list. BERTH_HINTS names another file. */
+ * hints-1.MINOR.jsonl: the first line holds objects of the cluster, each other line a pod, an event (an object before
+ * and after) and per action of the event which plugins would queue the pod and which would skip it; plugins that have
+ * no rule for the event are in neither list. BERTH_HINTS names another file, of 1.36. */
 #include "support/fixture.h"
 
 #include "api/defaults.h"
@@ -22,13 +22,14 @@ struct setup {
     size_t lines, answers, queued, more;
 };
 
-static void setup_init(struct setup *setup)
+static void setup_init(struct setup *setup, int minor)
 {
     struct error err;
     *setup = (struct setup){ 0 };
     cluster_init(&setup->cluster);
+    features_default(&setup->cluster.features, release_of(minor), 0);
     struct plugin_catalog catalog = registry_catalog(&builtin_plugins, &setup->arena);
-    const struct config_env env = { .catalog = &catalog };
+    const struct config_env env = { .catalog = &catalog, .features = &setup->cluster.features };
     if (config_default(&env, &setup->arena, &setup->config, &err) < 0 ||
         profile_init(&setup->profile, &builtin_plugins, &setup->config.profiles.items[0], &setup->cluster,
                      &err) < 0)
@@ -85,7 +86,7 @@ static void check_hint(struct setup *setup, struct pod_info *pod, const struct c
     struct hint_context context = { .cluster = &setup->cluster, .info = pod, .arena = &setup->scratch };
     uint64_t interested = event_interest_of(&setup->interest, event);
     const char *label = yyjson_get_str(yyjson_obj_get(answer, "label"));
-    assert_str(event_label_text(event_label(event), &setup->line), label);
+    assert_str(event_label_text(event_label(event), setup->cluster.features.release, &setup->line), label);
     for (uint32_t i = 0; i < setup->profile.plugins_len; i++) {
         const struct plugin *plugin = setup->profile.plugins[i].plugin;
         bool queue = names(yyjson_obj_get(answer, "queue"), plugin->name);
@@ -110,7 +111,8 @@ static enum event_resource resource_of(struct setup *setup, const char *name)
 {
     for (uint32_t i = 0; i < EVENT_RESOURCE_COUNT; i++) {
         enum event_label label = LABEL_FIRST_EVENT + i * LABELS_PER_RESOURCE;
-        struct str text = event_label_text(label, &setup->line); /* "...Add" */
+        struct str text =
+            event_label_text(label, setup->cluster.features.release, &setup->line); /* "...Add" */
         if (str_is(str_slice(text, 0, text.len - 3), name))
             return (enum event_resource)i;
     }
@@ -122,9 +124,9 @@ static struct action_list actions_of(struct setup *setup, const struct object *b
                                      const struct object *after)
 {
     if (before->ptr && after->ptr && before->kind == KIND_NODE)
-        return node_update_actions(before->ptr, after->ptr);
+        return node_update_actions(&setup->cluster.features, before->ptr, after->ptr);
     if (before->ptr && after->ptr && before->kind == KIND_POD)
-        return pod_update_actions(before->ptr, after->ptr, &setup->line);
+        return pod_update_actions(&setup->cluster.features, before->ptr, after->ptr, &setup->line);
     return (struct action_list){
         .items = { !before->ptr  ? (uint32_t)ACTION_ADD
                    : !after->ptr ? (uint32_t)ACTION_DELETE
@@ -143,7 +145,9 @@ static void check_line(struct setup *setup, const struct doc *doc)
     struct action_list actions = actions_of(setup, &before, &after);
     struct pod_info *info = cluster_add_pod(&setup->cluster, pod.ptr);
     event.resource = resource_of(setup, yyjson_get_str(yyjson_obj_get(root, "resource")));
-    if (event.resource == EVENT_POD)
+    if (event.resource == EVENT_POD && before.ptr && after.ptr && pod_is(after.ptr, pod.ptr))
+        event.resource = pod_own_event_resource(&setup->cluster.features, after.ptr);
+    else if (event.resource == EVENT_POD)
         event.resource = pod_event_resource(after.ptr ? after.ptr : before.ptr);
     assert_int_equal(actions.len, yyjson_arr_size(answers));
     for (uint32_t i = 0; i < actions.len; i++) {
@@ -163,17 +167,15 @@ static void load_objects(struct setup *setup, const struct doc *doc)
     }
 }
 
-static void test_recorded(void **state)
+static void check_file(int minor, const char *path)
 {
-    (void)state;
-    const char *path = getenv("BERTH_HINTS");
     struct setup setup;
     struct doc_stream stream;
     struct doc doc;
     struct error err;
     int r;
-    setup_init(&setup);
-    if (doc_stream_open(&stream, path ? path : "tests/unit/queue/hints.jsonl", &err) < 0)
+    setup_init(&setup, minor);
+    if (doc_stream_open(&stream, path, &err) < 0)
         fail_msg("%s", err.text);
     while ((r = doc_stream_next(&stream, &doc, &err)) > 0) {
         arena_reset(&setup.line);
@@ -190,6 +192,14 @@ static void test_recorded(void **state)
     assert_true(setup.answers > 500);
     doc_stream_release(&stream);
     setup_release(&setup);
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    const char *path = getenv("BERTH_HINTS");
+    check_file(36, path ? path : "tests/unit/queue/hints-1.36.jsonl");
+    check_file(37, "tests/unit/queue/hints-1.37.jsonl");
 }
 
 /* ---- where pods are queued more often than by kube-scheduler ---- */

@@ -2,6 +2,8 @@
 #include "plugins.h"
 
 #include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "queue/wait_lists.h"
 
@@ -288,7 +290,8 @@ static void test_memory(void **state)
                     queue.heaps[QUEUE_BACKOFF].items.cap <= 4096);
         used[round] = mallinfo2().uordblks;
     }
-    assert_true(used[ROUNDS - 1] <= used[0] + 4096);
+    for (int round = 1; round < ROUNDS; round++)
+        assert_int_equal(used[round], used[0]);
     free(pods);
     queue_release(&queue);
     fixture_release(&f);
@@ -328,8 +331,16 @@ static void test_steady(void **state)
     fixture_release(&f);
 }
 
-int main(void)
+/* The C library caches freed chunks and counts them as allocated. Without that, memory is compared exactly. */
+static void run_without_malloc_cache(char **argv)
 {
+    if (!getenv("GLIBC_TUNABLES") && setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1) == 0)
+        execv("/proc/self/exe", argv);
+}
+
+int main(int argc _unused_, char **argv)
+{
+    run_without_malloc_cache(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_history),
         cmocka_unit_test(test_memory),

@@ -1,8 +1,8 @@
 /* The queue, compared with recorded runs of kube-scheduler's: the same calls at the same times move the same pods.
  *
- * trace.jsonl: each line is a call, with the place of every pod after it, as place code, attempts, rejections and
- * consecutive errors ("B3.2.0"); "p1*": p1 is in flight. A line with "start" begins a run. BERTH_TRACE names another
- * file. */
+ * trace.jsonl, and trace_unpopped.jsonl without SchedulerPopFromBackoffQ: each line is a call, with the place of every
+ * pod after it, as place code, attempts, rejections and consecutive errors ("B3.2.0"); "p1*": p1 is in flight. A line
+ * with "start" begins a run. BERTH_TRACE names another file. */
 #include "plugins.h"
 
 #include "codec/doc.h"
@@ -21,6 +21,8 @@ struct run {
     struct slot slots[PODS_MAX];
     size_t len, line, uids, calls;
     bool on;
+    int minor;
+    bool unpopped; /* without SchedulerPopFromBackoffQ */
     int64_t now_ns;
 };
 
@@ -40,7 +42,11 @@ static void run_end(struct run *run)
 static void run_begin(struct run *run, int64_t at_ms)
 {
     run_end(run);
-    FIXTURE(&run->f, NULL, TEST_PLUGINS);
+    if (run->minor == 36)
+        FIXTURE_AS(&run->f, 36, NULL, TEST_PLUGINS);
+    else
+        FIXTURE_AS(&run->f, run->minor, NULL, TEST_PLUGINS_EXPLICIT);
+    run->f.cluster.features.enabled[FEATURE_SchedulerPopFromBackoffQ] = !run->unpopped;
     struct queue_options options = test_options(&run->f, at_ms * 1000000);
     queue_init(&run->queue, &options);
     run->on = true;
@@ -234,6 +240,8 @@ static void do_call(struct run *run, yyjson_val *call)
         return;
     }
     run->now_ns = at_ms * 1000000;
+    for (int64_t due_ns; (due_ns = queue_next_backoff(&run->queue)) <= run->now_ns;)
+        queue_tick(&run->queue, due_ns);
     queue_tick(&run->queue, run->now_ns);
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (strcmp(calls[i].name, name) == 0)
@@ -245,16 +253,14 @@ static void do_call(struct run *run, yyjson_val *call)
     run->calls++;
 }
 
-static void test_recorded(void **state)
+static void check_file_as(const char *path, int minor, bool unpopped)
 {
-    (void)state;
-    static struct run run;
-    const char *path = getenv("BERTH_TRACE");
+    struct run run = { .minor = minor, .unpopped = unpopped };
     struct doc_stream stream;
     struct doc doc;
     struct error err;
     int r;
-    if (doc_stream_open(&stream, path ? path : "tests/unit/queue/trace.jsonl", &err) < 0)
+    if (doc_stream_open(&stream, path, &err) < 0)
         fail_msg("%s", err.text);
     while ((r = doc_stream_next(&stream, &doc, &err)) > 0) {
         run.line++;
@@ -268,8 +274,28 @@ static void test_recorded(void **state)
     assert_true(run.calls > 1000);
 }
 
+/* Both releases gave the same recording. */
+static void check_file(const char *path, bool unpopped)
+{
+    check_file_as(path, 36, unpopped);
+    check_file_as(path, 37, unpopped);
+}
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    const char *path = getenv("BERTH_TRACE");
+    check_file(path ? path : "tests/unit/queue/trace.jsonl", false);
+}
+
+static void test_unpopped(void **state)
+{
+    (void)state;
+    check_file("tests/unit/queue/trace_unpopped.jsonl", true);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_recorded) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_recorded), cmocka_unit_test(test_unpopped) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

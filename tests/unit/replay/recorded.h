@@ -261,7 +261,7 @@ static inline void recorded_read_config(struct recorded *recorded, const char *t
 {
     struct error err = { "" };
     struct plugin_catalog catalog = registry_catalog(recorded_registry(recorded), &recorded->arena);
-    const struct config_env env = { .catalog = &catalog };
+    const struct config_env env = { .catalog = &catalog, .features = recorded->options.journal.features };
     int r;
     if (text) {
         char *copy = xcalloc(1, strlen(text) + YYJSON_PADDING_SIZE);
@@ -288,6 +288,8 @@ static inline void recorded_begin(struct recorded *recorded)
         .host = { .emit = recorded_emit, .on_plugin_message = recorded_plugin_message, .context = recorded },
     };
     cluster_init(&recorded->cluster);
+    if (recorded->options.journal.features)
+        recorded->cluster.features = *recorded->options.journal.features;
     journal_head(recorded->journal, &engine);
     if (engine_init(&recorded->engine, &recorded->cluster, &engine, &err) < 0)
         fail_msg("%s", err.text);

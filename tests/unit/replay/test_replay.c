@@ -37,6 +37,26 @@ static void decisions_are_repeated_exactly(void **state _unused_)
     recorded_forget(&recorded);
 }
 
+/* As the release, and with the gates, that it was recorded with, whatever the default is. */
+static void the_release_is_recorded(void **state _unused_)
+{
+    static const int minors[] = { 36, 37 };
+    for (size_t i = 0; i < ARRAY_SIZE(minors); i++) {
+        struct recorded recorded;
+        struct features features;
+        features_default(&features, release_of(minors[i]), minors[i]);
+        record_run(&recorded, 100, &(struct journal_options){ .features = &features });
+        struct replay *replay = recorded_replay(&recorded, NULL, &(struct replay_options){ 0 }, 0);
+        assert_false(replay->difference.there);
+        assert_int_equal(replay->decisions, recorded.decisions);
+        assert_int_equal(replay->cluster.features.release->minor, minors[i]);
+        assert_int_equal(replay->cluster.features.compatible, minors[i]);
+        assert_memory_equal(replay->cluster.features.enabled, features.enabled, sizeof(features.enabled));
+        recorded_drop(replay);
+        recorded_forget(&recorded);
+    }
+}
+
 static void only_up_to_a_time(void **state _unused_)
 {
     struct recorded recorded;
@@ -388,10 +408,47 @@ static void explanations_change_nothing(void **state _unused_)
     recorded_forget(&recorded);
 }
 
+/* With another release pods may go elsewhere; with the recorded one, named or not, every decision is the same. */
+static void check_release(const struct recorded *recorded, int recorded_minor, int minor)
+{
+    struct replay *replay =
+        recorded_replay(recorded, NULL, &(struct replay_options){ .release = release_of(minor) }, 0);
+    assert_int_equal(replay->recorded_release->minor, recorded_minor);
+    assert_int_equal(replay->cluster.features.release->minor, minor);
+    assert_int_equal(replay->comparison != NULL, minor != recorded_minor);
+    assert_false(replay->difference.there);
+    /* A gate that was set stays so; others have the default of the release. */
+    assert_false(replay->cluster.features.enabled[FEATURE_SchedulerPopFromBackoffQ]);
+    assert_int_equal(replay->cluster.features.enabled[FEATURE_StorageCapacityScoring], minor == 37);
+    if (replay->comparison) {
+        struct compare_sum sum = compare_sum(replay->comparison);
+        assert_true(sum.pods > 100);
+        assert_true(sum.same > 0);
+        assert_int_equal(sum.pods, sum.same + sum.moved + sum.only_recorded + sum.only_here + sum.neither);
+    }
+    recorded_drop(replay);
+}
+
+static void another_release_can_decide(void **state _unused_)
+{
+    for (int recorded_minor = 36; recorded_minor <= 37; recorded_minor++) {
+        struct recorded recorded;
+        struct features features;
+        features_default(&features, release_of(recorded_minor), recorded_minor - 1);
+        features.enabled[FEATURE_SchedulerPopFromBackoffQ] = false;
+        record_run(&recorded, 300, &(struct journal_options){ .features = &features });
+        check_release(&recorded, recorded_minor, 36);
+        check_release(&recorded, recorded_minor, 37);
+        recorded_forget(&recorded);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decisions_are_repeated_exactly),
+        cmocka_unit_test(the_release_is_recorded),
+        cmocka_unit_test(another_release_can_decide),
         cmocka_unit_test(only_up_to_a_time),
         cmocka_unit_test(values_of_variables_are_not_recorded),
         cmocka_unit_test(a_damaged_tail_is_left_out),

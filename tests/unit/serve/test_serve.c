@@ -204,7 +204,7 @@ static void test_zpages(void **state _unused_)
           "Content-Type: application/yaml;",
           "apiVersion: config.k8s.io/v1beta1\nflags:\n  allow-metric-labels: '[]'\n" },
         { "/statusz", "", 200, PLAIN,
-          "\nEmulation version: 1.36\nPaths: /below /configz /flagz /healthz /later /livez /metrics "
+          "\nEmulation version: 1.37\nPaths: /below /configz /flagz /healthz /later /livez /metrics "
           "/readyz\n" },
         { "/statusz", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz", 200, "as=Statusz",
           "\"paths\":[\"/below\",\"/configz\"," },

@@ -90,6 +90,19 @@ static const struct request_case {
     { "chunk longer than its size",
       "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n", 400,
       "400 Bad Request" },
+    { "bare line end of a chunk's size",
+      "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n", 400,
+      "400 Bad Request" },
+    { "bare line end of a chunk",
+      "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\n0\r\n\r\n", 400,
+      "400 Bad Request" },
+    { "bare line end in an extension of a chunk",
+      "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2;\nxx\r\n0\r\n\r\n", 400,
+      "400 Bad Request" },
+    { "bare line end before a body", "PUT / HTTP/1.1\r\nHost: x\nContent-Length: 1\r\n\r\na", 400,
+      "400 Bad Request" },
+    { "bare line end before chunks", "PUT / HTTP/1.1\r\nHost: x\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      400, "400 Bad Request" },
 };
 
 static void test_requests(void **state _unused_)
@@ -104,6 +117,23 @@ static void test_requests(void **state _unused_)
         assert_null(strstr(reply.head.text, "Set-Cookie"));
         reply_text_release(&reply);
     }
+    host_stop(&host);
+}
+
+/* After a head with a bare line end, nothing that follows on the connection is taken for a request. */
+static void test_bare_line_end_is_the_last_request(void **state _unused_)
+{
+    struct host host;
+    host_start(&host, (struct server_options){ 0 });
+    struct raw raw = raw_connect(server_port(host.server));
+    static const char both[] = "GET /a HTTP/1.1\r\nHost: x\nA: b\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\n";
+    assert_true(raw_send_bytes(&raw, both, sizeof(both) - 1));
+    struct reply_text reply = raw_reply(&raw, "GET");
+    assert_int_equal(reply.status, 200);
+    assert_non_null(strstr(reply.head.text, "\r\nConnection: close"));
+    reply_text_release(&reply);
+    raw_close(&raw);
+    assert_int_equal(server_stats(host.server).requests, 1);
     host_stop(&host);
 }
 
@@ -614,6 +644,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_bare_line_end_is_the_last_request),
         cmocka_unit_test(test_split_request),
         cmocka_unit_test(test_keep_alive_and_pipelining),
         cmocka_unit_test(test_http10_keep_alive),

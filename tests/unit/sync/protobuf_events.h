@@ -5,14 +5,14 @@
 #include "support/protobuf_text.h"
 #include "unit/sync/manual_server.h"
 
-/* "web@12" is an object with this name and resourceVersion; "!" an object that cannot be decoded. */
+/* "web@12" is an object with this name and resourceVersion; "!web" one that cannot be read completely. */
 static inline void put_item(struct strbuf *out, const char *item)
 {
     const char *at = strchr(item, '@');
     if (at)
         strbuf_printf(out, "1{ 1\"%.*s\" 3\"default\" 5\"uid\" 6\"%s\" }", (int)(at - item), item, at + 1);
     else
-        strbuf_puts(out, "1{ 1\"broken\" 6=3 }");
+        strbuf_printf(out, "1{ 1\"%s\" 3\"default\" 5\"uid\" 6=3 }", item + 1);
 }
 
 static inline struct strbuf list_bytes(const char *kind, const char *version, const char *token,
@@ -77,6 +77,19 @@ static inline void send_event(struct manual_request *watch, const char *type, co
     struct strbuf bytes = event_bytes(type, "Pod", item);
     stream_put(watch, strbuf_slice(&bytes));
     strbuf_release(&bytes);
+}
+
+/* The bookmark behind the objects of a stream. */
+static inline void send_initial_end(struct manual_request *watch, const char *version)
+{
+    struct strbuf text = { 0 }, object = { 0 }, out = { 0 };
+    strbuf_printf(&text, "1{ 6\"%s\" 12{ 1\"k8s.io/initial-events-end\" 2\"true\" } }", version);
+    protobuf_text_object(&object, "v1", "Pod", text.text);
+    put_frame(&out, "BOOKMARK", strbuf_slice(&object));
+    stream_put(watch, strbuf_slice(&out));
+    strbuf_release(&text);
+    strbuf_release(&object);
+    strbuf_release(&out);
 }
 
 static inline void send_error_event(struct manual_request *watch, int code)

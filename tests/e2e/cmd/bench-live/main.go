@@ -5,7 +5,8 @@
 // The pods exist before a scheduler starts, so that it never waits for them. Its cost before the first binding (reading
 // the cluster) is listed separately.
 //
-// With -record it compares berth with itself instead: the cost of recording.
+// With -record it compares berth with itself instead: the cost of recording. With -contention it compares the cost of
+// a full cluster in which pods wait and preempt.
 package main
 
 import (
@@ -48,6 +49,8 @@ type work struct {
 	nodes, pods, rounds int
 	limit               time.Duration
 	record              int
+	contention          int
+	alone               bool
 }
 
 func main() {
@@ -57,6 +60,8 @@ func main() {
 	flag.IntVar(&todo.rounds, "rounds", 20, "how many times each latency is measured")
 	flag.DurationVar(&todo.limit, "limit", 10*time.Minute, "how long a scheduler may take")
 	flag.IntVar(&todo.record, "record", 0, "compare berth with and without --record, so many times each, and nothing else")
+	flag.IntVar(&todo.contention, "contention", 0, "compare the cost of a full cluster where so many pods preempt, and nothing else")
+	flag.BoolVar(&todo.alone, "alone", false, "with -contention: without kube-scheduler")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
@@ -80,6 +85,12 @@ func run(ctx context.Context, todo work) error {
 	}
 	if name != "kube-scheduler" {
 		contenders = append(contenders, scheduler{name: name, argv: argv})
+	}
+	if todo.contention > 0 && todo.alone {
+		contenders = contenders[len(contenders)-1:]
+	}
+	if todo.contention > 0 {
+		return compareContention(ctx, contenders, todo.contention)
 	}
 	c, err := e2e.Start(ctx, e2e.Options{})
 	if err != nil {

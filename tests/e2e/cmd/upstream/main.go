@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -137,9 +138,12 @@ func suite(ctx context.Context, c *e2e.Cluster, only string) (passed, failed []s
 		return nil, nil, err
 	}
 	report := filepath.Join(c.Dir, "report.json")
+	// kwok deletes a pod by its name. Tests that delete a pod and at once create another with the same name then wait in vain,
+	// whatever the scheduler; on a busy machine that is every second time. So a test has three attempts, which are counted.
 	cmd := exec.CommandContext(ctx, filepath.Join(parts, "e2e.test"),
 		"--kubeconfig", filepath.Join(c.Dir, "admin.conf"), "--provider", "skeleton",
 		"--ginkgo.focus", only, "--ginkgo.json-report", report, "--ginkgo.no-color", "--ginkgo.succinct", "--ginkgo.timeout", "2h",
+		"--ginkgo.flake-attempts", "3",
 		"--num-nodes", "4", "--disable-log-dump", "--kubectl-path", filepath.Join(parts, "kubectl"))
 	log, err := os.Create(filepath.Join(c.Dir, "suite.log"))
 	if err != nil {
@@ -164,6 +168,7 @@ func outcome(b []byte) (passed, failed []string, err error) {
 			LeafNodeType            string
 			LeafNodeText            string
 			State                   string
+			NumAttempts             int
 			RunTime                 int64
 			Failure                 struct{ Message string }
 		}
@@ -181,7 +186,7 @@ func outcome(b []byte) (passed, failed []string, err error) {
 				}
 			case spec.State == "passed":
 				passed = append(passed, name)
-				fmt.Printf("passed  %4d s  %s\n", spec.RunTime/1e9, name)
+				fmt.Printf("passed  %4d s  %s%s\n", spec.RunTime/1e9, name, attempts(spec.NumAttempts))
 			case spec.State != "skipped" && spec.State != "pending":
 				failed = append(failed, name)
 				fmt.Printf("%s  %4d s  %s\n        %s\n", spec.State, spec.RunTime/1e9, name, first(spec.Failure.Message))
@@ -194,10 +199,29 @@ func outcome(b []byte) (passed, failed []string, err error) {
 	return passed, failed, nil
 }
 
+// attempts says how many there were, if not one.
+func attempts(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d)", n)
+}
+
 // first is the first line of a text.
 func first(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return line
+}
+
+// Labels are in other places in each release: "X [Serial] does y" in 1.36 is "X does y [Serial]" in 1.37.
+var labels = regexp.MustCompile(` ?\[[^\]]*\]`)
+
+// unlabelled are the names of tests without their labels.
+func unlabelled(names []string) (all []string) {
+	for _, name := range names {
+		all = append(all, strings.TrimSpace(labels.ReplaceAllString(name, "")))
+	}
+	return all
 }
 
 // compare fails if a test of the list did not pass.
@@ -207,10 +231,12 @@ func compare(list, only string, passed, failed []string) error {
 		return err
 	}
 	var missing []string
+	passed, failed = unlabelled(passed), unlabelled(failed)
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSpace(line)
-		wanted := line != "" && !strings.HasPrefix(line, "#") && (only == focus || slices.Contains(failed, line))
-		if wanted && !slices.Contains(passed, line) {
+		name := unlabelled([]string{line})[0]
+		wanted := name != "" && !strings.HasPrefix(line, "#") && (only == focus || slices.Contains(failed, name))
+		if wanted && !slices.Contains(passed, name) {
 			missing = append(missing, line)
 		}
 	}

@@ -1,0 +1,185 @@
+/* documents.c: from paths to values; see documents.h.
+ *
+ * A folder is walked in the order of names, so that the same folder is always the same input. Symbolic links to files
+ * are followed, links to folders are not: a walk ends. */
+#include "input/documents.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8 };
+
+void documents_release(struct documents *documents)
+{
+    vec_for(&documents->docs, doc) {
+        doc_release(*doc);
+        free(*doc);
+    }
+    vec_release(&documents->docs);
+    vec_for(&documents->streams, stream) {
+        doc_stream_release(*stream);
+        free(*stream);
+    }
+    vec_release(&documents->streams);
+    arena_release(&documents->arena);
+}
+
+/* ---- documents ---- */
+
+static int walk_value(struct documents *documents, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err);
+
+static int walk_items(struct documents *documents, const struct doc *doc, yyjson_val *items, struct str kind,
+                      struct str version, unsigned depth, struct error *err)
+{
+    if (yyjson_is_null(items) || !items)
+        return 0;
+    if (!yyjson_is_arr(items))
+        return doc_error(doc, items, -EINVAL, err, "items: expected a list, not a %s", doc_type_name(items));
+    size_t i, len;
+    yyjson_val *item;
+    yyjson_arr_foreach(items, i, len, item) {
+        int r = walk_value(documents, doc, item, kind, version, depth, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* An object, or a List of them: then `kind` and `version` are those of items without their own. */
+static int walk_value(struct documents *documents, const struct doc *doc, yyjson_val *val, struct str kind,
+                      struct str version, unsigned depth, struct error *err)
+{
+    if (yyjson_is_arr(val) && depth == 0)
+        return walk_items(documents, doc, val, kind, version, depth + 1, err);
+    if (!yyjson_is_obj(val))
+        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
+                         doc_type_name(val));
+    struct str own_kind = doc_member_text(val, "kind"), own_version = doc_member_text(val, "apiVersion");
+    if (!str_empty(own_kind))
+        kind = own_kind;
+    if (!str_empty(own_version))
+        version = own_version;
+    if (str_empty(kind))
+        return doc_error(doc, val, -EINVAL, err, "kind: a Kubernetes object needs a kind");
+    yyjson_val *items = yyjson_obj_get(val, "items");
+    if (!str_ends_with(kind, STR("List")) || (kind.len > 4 && !items))
+        return documents->visit(documents->user, doc, val, kind, version, err);
+    if (depth == LIST_DEPTH_MAX)
+        return doc_error(doc, val, -EINVAL, err, "Lists within Lists, deeper than %d levels", LIST_DEPTH_MAX);
+    struct str item_kind = str_slice(kind, 0, kind.len - 4);
+    if (str_empty(item_kind))
+        version = (struct str){ 0 };
+    return walk_items(documents, doc, items, item_kind, version, depth + 1, err);
+}
+
+static int read_stream(struct documents *documents, struct doc_stream *stream, struct error *err)
+{
+    documents->bytes += stream->len;
+    if (stream->len >= 2 && (unsigned char)stream->text[0] == 0x1f && (unsigned char)stream->text[1] == 0x8b)
+        return error_at(err, -EINVAL, stream->path, 0, 0, "is compressed; try `zcat %s | berth ... -f -`",
+                        stream->path);
+    for (;;) {
+        struct doc doc, *kept = &doc;
+        int r = doc_stream_next(stream, &doc, err);
+        if (r <= 0)
+            return r;
+        if (documents->keeps_docs) {
+            kept = xcalloc(1, sizeof(*kept));
+            *kept = doc;
+            *vec_push(&documents->docs) = kept;
+        }
+        r = walk_value(documents, kept, kept->root, (struct str){ 0 }, (struct str){ 0 }, 0, err);
+        if (!documents->keeps_docs)
+            doc_release(&doc);
+        if (r < 0)
+            return r;
+    }
+}
+
+static int read_file(struct documents *documents, const char *path, struct error *err)
+{
+    struct doc_stream *stream = xcalloc(1, sizeof(*stream));
+    char *kept = arena_strndup(&documents->arena, path, strlen(path));
+    int r = doc_stream_open(stream, kept, err);
+    if (r < 0) {
+        free(stream);
+        return r;
+    }
+    *vec_push(&documents->streams) = stream;
+    return read_stream(documents, stream, err);
+}
+
+/* ---- folders ---- */
+
+static bool wanted_file(struct str name)
+{
+    static const struct str endings[] = { STR(".yaml"), STR(".yml"), STR(".json"), STR(".jsonl") };
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
+        if (str_ends_with(name, endings[i]))
+            return true;
+    return false;
+}
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int read_folder(struct documents *documents, const char *path, unsigned depth, size_t *files,
+                       struct error *err);
+
+static int read_entry(struct documents *documents, const char *path, const char *name, unsigned depth,
+                      size_t *files, struct error *err)
+{
+    struct stat info;
+    struct str full = arena_printf(&documents->arena, "%s/%s", path, name);
+    if (lstat(full.ptr, &info) < 0)
+        return error_at(err, -errno, full.ptr, 0, 0, "cannot be read: %s", strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return read_folder(documents, full.ptr, depth + 1, files, err);
+    if (!wanted_file(full) || stat(full.ptr, &info) < 0 || !S_ISREG(info.st_mode))
+        return 0;
+    (*files)++;
+    return read_file(documents, full.ptr, err);
+}
+
+static int read_folder(struct documents *documents, const char *path, unsigned depth, size_t *files,
+                       struct error *err)
+{
+    if (depth > FOLDER_DEPTH_MAX)
+        return error_at(err, -ELOOP, path, 0, 0, "folders deeper than %d levels", FOLDER_DEPTH_MAX);
+    struct dirent **entries;
+    int count = scandir(path, &entries, visible, alphasort);
+    if (count < 0)
+        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
+    int r = 0;
+    for (int i = 0; i < count; i++) {
+        if (r == 0)
+            r = read_entry(documents, path, entries[i]->d_name, depth, files, err);
+        free(entries[i]);
+    }
+    free(entries);
+    return r;
+}
+
+int documents_read(struct documents *documents, const char *path, struct error *err)
+{
+    struct stat info;
+    if (strcmp(path, "-") == 0) {
+        if (documents->stdin_read)
+            return error_set(err, -EINVAL, "standard input can be read only once");
+        documents->stdin_read = true;
+        return read_file(documents, path, err);
+    }
+    if (stat(path, &info) < 0)
+        return error_at(err, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
+    if (!S_ISDIR(info.st_mode))
+        return read_file(documents, path, err);
+    size_t files = 0;
+    int r = read_folder(documents, path, 0, &files, err);
+    if (r == 0 && files == 0)
+        return error_at(err, -ENOENT, path, 0, 0, "holds no *.yaml, *.yml, *.json or *.jsonl");
+    return r;
+}
