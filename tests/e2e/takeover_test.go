@@ -456,11 +456,11 @@ func takeovers(t *testing.T, count int, kinds ...string) {
 	c.finish()
 }
 
-// A kube-scheduler that was held back gives up a Lease that is not its own any more: it reads the Lease of the next leader,
-// and writes it without a holder. The next leader's writes until it sees that cannot be judged.
+// A kube-scheduler that was held back or stopped may give up a Lease that is not its own any more: it reads the Lease of the
+// next leader, and writes it without a holder. The next leader's writes until it sees that cannot be judged.
 func faultsOf(kind string, faults []fault) []fault {
 	return slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
-		return kind == "kube-scheduler" && f.name == "held back" && len(faults) > 1
+		return kind == "kube-scheduler" && (f.name == "held back" || f.name == "SIGSTOP") && len(faults) > 1
 	})
 }
 
