@@ -477,6 +477,19 @@ static void interleave_zones(struct cluster *cluster)
     idmap_release(&index);
 }
 
+static void number_places(struct cluster *cluster)
+{
+    cluster->order_is_rows = true;
+    vec_clear(&cluster->places);
+    for (size_t row = 0; row < cluster->nodes.len; row++)
+        *vec_push(&cluster->places) = 0;
+    for (uint32_t place = 0; place < cluster->order.len; place++) {
+        cluster->places.items[cluster->order.items[place]] = place;
+        cluster->order_is_rows &= cluster->order.items[place] == place;
+    }
+    cluster->order_number++;
+}
+
 const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
 {
     if (!cluster->order_valid) {
@@ -488,10 +501,19 @@ const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len)
             qsort_r(cluster->order.items, cluster->order.len, sizeof(uint32_t), by_arrival,
                     cluster->nodes.items);
         interleave_zones(cluster);
+        number_places(cluster);
         cluster->order_valid = true;
     }
     *ret_len = (uint32_t)cluster->order.len;
     return cluster->order.items;
+}
+
+const uint32_t *cluster_places(struct cluster *cluster, uint64_t *ret_number)
+{
+    uint32_t len;
+    (void)cluster_order(cluster, &len);
+    *ret_number = cluster->order_number;
+    return cluster->places.items;
 }
 
 /* ---- label columns ---- */
@@ -702,6 +724,7 @@ void cluster_release(struct cluster *cluster)
     strmap_release(&cluster->absent_resources);
     vec_release(&cluster->resource_names);
     vec_release(&cluster->order);
+    vec_release(&cluster->places);
     idmap_release(&cluster->zones);
     vec_release(&cluster->log);
     vec_for(&cluster->topologies, topo) {

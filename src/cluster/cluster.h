@@ -153,6 +153,9 @@ struct cluster {
     struct idmap zones;                 /* symbols of zones with nodes to struct zone_turn */
     VEC(uint32_t) order;                /* live rows in the reference's order; valid when order_valid */
     bool order_valid;
+    bool order_is_rows;    /* the order is that of the rows */
+    VEC(uint32_t) places;  /* by row: its place in the order */
+    uint64_t order_number; /* another one for each order */
     uint64_t arrivals;
 
     VEC(uint32_t) log;
@@ -205,6 +208,8 @@ void cluster_remove_node(struct cluster *cluster, struct str name);
 uint32_t cluster_row(const struct cluster *cluster, struct str name);
 /* Live rows, zone after zone in turn, as the reference lists nodes. */
 const uint32_t *cluster_order(struct cluster *cluster, uint32_t *ret_len);
+/* The place of each row in that order, and a number that changes with it. */
+const uint32_t *cluster_places(struct cluster *cluster, uint64_t *ret_number);
 static inline const struct node_entry *cluster_node(const struct cluster *cluster, uint32_t row)
 {
     return &cluster->nodes.items[row];

@@ -87,7 +87,7 @@ void class_cache_free(struct class_cache *cache)
 }
 
 static bool build(struct class_cache *cache, struct class_table *table, const struct profile *profile,
-                  struct pod_info *pod, bool ranked)
+                  struct pod_info *pod, bool ranked, bool ordered)
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
     cache->stats->tables_built++;
@@ -97,7 +97,7 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
     arena_reset(&cache->scratch);
     if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
         return false;
-    groups_build(&table->groups, &table->table, ranked);
+    groups_build(&table->groups, &table->table, ranked, ordered);
     table->synced_seq = cluster_seq(cache->cluster);
     return true;
 }
@@ -145,9 +145,20 @@ static bool collect_changes(struct class_cache *cache, const struct class_table 
     return true;
 }
 
-static bool repair(struct class_cache *cache, struct class_table *table)
+/* Are the bits of the groups those that are wanted? */
+static bool order_is_current(struct class_cache *cache, const struct groups *groups, bool ordered)
 {
-    if (!table_is_current(&table->table) || !collect_changes(cache, table))
+    uint64_t number;
+    if (!ordered)
+        return !groups->places;
+    (void)cluster_places(cache->cluster, &number);
+    return groups->places && groups->order_number == number;
+}
+
+static bool repair(struct class_cache *cache, struct class_table *table, bool ordered)
+{
+    if (!order_is_current(cache, &table->groups, ordered) || !table_is_current(&table->table) ||
+        !collect_changes(cache, table))
         return false;
     cache->stats->rows_repaired += cache->changed.len;
     vec_for(&cache->changed, row)
@@ -164,7 +175,7 @@ static bool repair(struct class_cache *cache, struct class_table *table)
 }
 
 static struct class_table *ranked_table(struct class_cache *cache, struct class_slot *slot,
-                                        const struct profile *profile, struct pod_info *pod)
+                                        const struct profile *profile, struct pod_info *pod, bool ordered)
 {
     struct class_table *table = slot->table;
     if (!table) {
@@ -175,10 +186,11 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table);
+    bool fresh =
+        !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, ordered);
     if (!fresh) {
         table->profile = profile;
-        table->unfit = !build(cache, table, profile, pod->class->sample, true);
+        table->unfit = !build(cache, table, profile, pod->class->sample, true, ordered);
     }
     if (!fresh || table->memos_bytes != memos_bytes(table)) {
         account(cache, table);
@@ -188,7 +200,7 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
 }
 
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
-                                    struct pod_info *pod, enum table_kind kind)
+                                    struct pod_info *pod, enum table_kind kind, bool ordered)
 {
     struct class_slot *slot = pod->class->index;
     bool first = !slot;
@@ -198,8 +210,8 @@ struct class_table *class_cache_get(struct class_cache *cache, const struct prof
         pod->class->index = slot;
     }
     if (kind == TABLE_RANKED || (kind == TABLE_EITHER && !first))
-        return ranked_table(cache, slot, profile, pod);
-    return build(cache, &cache->scan, profile, pod, false) ? &cache->scan : NULL;
+        return ranked_table(cache, slot, profile, pod, ordered);
+    return build(cache, &cache->scan, profile, pod, false, false) ? &cache->scan : NULL;
 }
 
 size_t class_cache_len(const struct class_cache *cache)

@@ -127,6 +127,7 @@ struct decision {
 struct engine_stats {
     uint64_t decisions[PATH_COUNT];
     uint64_t tables_built, rows_repaired, groups_seen;
+    uint64_t windows;           /* decisions that read a part of the order: window.h */
     uint64_t refusals_repeated; /* decisions without a search: refusal.h */
     uint64_t rows_remembered;   /* rows that were not tried again: framework/row_memo.h */
     uint64_t bindings_called;   /* because a time has come or an object has changed */

@@ -13,6 +13,7 @@
 #include "engine/per_node.h"
 #include "engine/refusal.h"
 #include "engine/rivals.h"
+#include "engine/window.h"
 #include "framework/probe.h"
 
 /* The groups of one decision. */
@@ -20,12 +21,16 @@ struct candidates {
     struct class_table *source;
     uint32_t *numbers; /* of the groups */
     struct group_view *views;
-    int32_t *best;       /* local score of the group's best rows that take part */
-    uint32_t *best_rows; /* how many */
+    int32_t *best;         /* local score of the group's best rows that take part */
+    uint32_t *best_rows;   /* how many */
+    const uint64_t **bits; /* of the bucket that has them, where groups are ranked */
     int64_t *totals;
     int64_t *scores; /* scorer by scorer, of each group: normalised, not weighted */
     uint32_t len;
     uint32_t feasible; /* rows */
+    /* Which rows take part, if not all: bits by row; or the places that were looked at. */
+    uint64_t *taken;
+    const struct window *window;
 };
 
 /* Does the pod need the plain path, whatever its class? */
@@ -54,17 +59,19 @@ static void candidates_init(struct candidates *candidates, struct class_table *s
     candidates->views = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->views)));
     candidates->best = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->best)));
     candidates->best_rows = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->best_rows)));
+    candidates->bits = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->bits)));
     candidates->totals = arena_alloc(arena, arena_bytes(most, sizeof(*candidates->totals)));
 }
 
 static void candidates_add(struct candidates *candidates, uint32_t number, uint32_t rows, int32_t best,
-                           uint32_t best_rows)
+                           uint32_t best_rows, const uint64_t *bits)
 {
     uint32_t at = candidates->len++;
     candidates->numbers[at] = number;
     candidates->views[at] = (struct group_view){ group_inputs(&candidates->source->groups, number), rows };
     candidates->best[at] = best;
     candidates->best_rows[at] = best_rows;
+    candidates->bits[at] = bits;
     candidates->feasible += rows;
 }
 
@@ -75,8 +82,50 @@ static void candidates_all(struct candidates *candidates, struct class_table *so
     for (uint32_t i = 1; i < source->groups.items.len; i++) {
         const struct group *group = &source->groups.items.items[i];
         if (group->rows && !group_refused_by(&source->table, group_inputs(&source->groups, i), &detail))
-            candidates_add(candidates, i, group->rows, group->best, group->best_rows);
+            candidates_add(candidates, i, group->rows, group->best, group->best_rows,
+                           source->groups.ranked ? group->buckets.items[0].bits : NULL);
     }
+}
+
+/* ---- place by place, in words: where the search stops at enough feasible nodes ---- */
+enum { WINDOW_GROUPS_MAX = 128 }; /* with more it is quicker to go row by row */
+
+/* The rows of a group that the search looked at. */
+static void candidates_add_seen(struct candidates *candidates, uint32_t number)
+{
+    const struct group *group = &candidates->source->groups.items.items[number];
+    uint32_t rows = window_count(candidates->window, group->members);
+    if (!rows)
+        return;
+    const struct bucket *bucket = group->buckets.items;
+    uint32_t best_rows;
+    while (!(best_rows = window_count(candidates->window, bucket->bits)))
+        bucket++;
+    candidates_add(candidates, number, rows, bucket->local, best_rows, bucket->bits);
+}
+
+static void candidates_window(struct candidates *candidates, struct cycle *cycle, uint32_t start,
+                              uint32_t enough, uint32_t *ret_examined)
+{
+    const struct groups *groups = &candidates->source->groups;
+    struct window *window = arena_new(cycle->arena, struct window);
+    bool *refused = arena_array(cycle->arena, bool, groups->items.len);
+    struct window_bits bits = { .passing = groups->passing };
+    uint32_t all = cycle->cluster->live_nodes, detail;
+    bits.refused = arena_alloc(cycle->arena, arena_bytes(groups->items.len, sizeof(*bits.refused)));
+    for (uint32_t i = 1; i < groups->items.len; i++) {
+        const struct group *group = &groups->items.items[i];
+        refused[i] =
+            !group->rows || group_refused_by(&candidates->source->table, group_inputs(groups, i), &detail);
+        if (refused[i] && group->rows)
+            bits.refused[bits.refused_len++] = group->members;
+    }
+    window_search(window, &bits, start % all, all, enough);
+    candidates->window = window;
+    for (uint32_t i = 1; i < groups->items.len; i++)
+        if (!refused[i])
+            candidates_add_seen(candidates, i);
+    *ret_examined = window->examined;
 }
 
 /* ---- row by row: where the search stops at enough feasible nodes, or per-node plugins filter ---- */
@@ -112,13 +161,14 @@ static uint32_t row_place(const struct table *table, uint32_t row)
 
 /* False: a per-node plugin failed. */
 static bool candidates_rows(struct candidates *candidates, struct class_table *source, struct cycle *cycle,
-                            const struct per_node *per_node, uint32_t start, uint32_t enough, uint64_t *taken,
+                            const struct per_node *per_node, uint32_t start, uint32_t enough,
                             uint32_t *ret_examined)
 {
     const struct groups *groups = &source->groups;
     struct group_count *counts = count_groups(source, cycle->arena);
     uint32_t len, examined = 0, found = 0;
     const uint32_t *order = cluster_order(cycle->cluster, &len);
+    candidates->taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
     for (uint32_t at = start % len; examined < len && found < enough;
          examined++, at = at + 1 < len ? at + 1 : 0) {
         uint32_t row = order[at], number = groups->group_of[row];
@@ -138,7 +188,7 @@ static bool candidates_rows(struct candidates *candidates, struct class_table *s
             continue;
         int32_t local = source->table.local[row];
         found++;
-        bitmap_set(taken, row);
+        bitmap_set(candidates->taken, row);
         if (!count->rows++ || local > count->best) {
             count->best = local;
             count->best_rows = 0;
@@ -147,7 +197,7 @@ static bool candidates_rows(struct candidates *candidates, struct class_table *s
     }
     for (uint32_t i = 1; i < groups->items.len; i++)
         if (counts[i].rows)
-            candidates_add(candidates, i, counts[i].rows, counts[i].best, counts[i].best_rows);
+            candidates_add(candidates, i, counts[i].rows, counts[i].best, counts[i].best_rows, NULL);
     *ret_examined = examined;
     return true;
 }
@@ -182,14 +232,20 @@ static void candidates_score(struct candidates *candidates, struct cycle *cycle)
 }
 
 /* ---- the n-th of the best rows, in row order ---- */
+/* The word of bits of the best rows. */
+static uint64_t best_word(const struct candidates *candidates, int64_t best, uint32_t word)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < candidates->len; i++)
+        if (candidates->totals[i] == best)
+            bits |= candidates->bits[i][word];
+    return bits;
+}
+
 static uint32_t nth_by_buckets(const struct candidates *candidates, int64_t best, uint32_t skip)
 {
-    const struct groups *groups = &candidates->source->groups;
-    for (uint32_t word = 0; word < groups->words; word++) {
-        uint64_t bits = 0;
-        for (uint32_t i = 0; i < candidates->len; i++)
-            if (candidates->totals[i] == best)
-                bits |= groups->items.items[candidates->numbers[i]].buckets.items[0].bits[word];
+    for (uint32_t word = 0; word < candidates->source->groups.words; word++) {
+        uint64_t bits = best_word(candidates, best, word);
         uint32_t ones = (uint32_t)__builtin_popcountll(bits);
         if (skip < ones)
             return word * 64 + word_select(bits, skip);
@@ -198,8 +254,41 @@ static uint32_t nth_by_buckets(const struct candidates *candidates, int64_t best
     return ROW_NONE;
 }
 
+static uint32_t nth_of_bitmap(const uint64_t *words, uint32_t len, uint32_t skip)
+{
+    for (uint32_t word = 0; word < len; word++) {
+        uint32_t ones = (uint32_t)__builtin_popcountll(words[word]);
+        if (skip < ones)
+            return word * 64 + word_select(words[word], skip);
+        skip -= ones;
+    }
+    return ROW_NONE;
+}
+
+/* Places rise as rows do, or the rows are put in order first. */
+static uint32_t nth_by_window(const struct candidates *candidates, struct cycle *cycle, int64_t best,
+                              uint32_t skip)
+{
+    const struct groups *groups = &candidates->source->groups;
+    uint32_t len;
+    const uint32_t *order = cluster_order(cycle->cluster, &len);
+    bool sorted = cycle->cluster->order_is_rows;
+    uint64_t *rows = sorted ? NULL : arena_array(cycle->arena, uint64_t, groups->words);
+    window_for_words(candidates->window, word, mask)
+    {
+        uint64_t bits = best_word(candidates, best, word) & mask;
+        uint32_t ones = (uint32_t)__builtin_popcountll(bits);
+        if (sorted && skip < ones)
+            return order[word * 64 + word_select(bits, skip)];
+        skip -= sorted ? ones : 0;
+        bitmap_for_word(sorted ? 0 : bits, bit)
+            bitmap_set(rows, order[word * 64 + bit]);
+    }
+    return sorted ? ROW_NONE : nth_of_bitmap(rows, groups->words, skip);
+}
+
 static uint32_t nth_by_rows(const struct candidates *candidates, struct arena *arena, int64_t best,
-                            uint32_t skip, const uint64_t *taken)
+                            uint32_t skip)
 {
     const struct groups *groups = &candidates->source->groups;
     const struct table *table = &candidates->source->table;
@@ -210,7 +299,12 @@ static uint32_t nth_by_rows(const struct candidates *candidates, struct arena *a
         if (candidates->totals[i] == best)
             wanted[candidates->numbers[i]] = candidates->best[i];
     for (uint32_t row = 0; row < table->rows; row++) {
-        if (table->local[row] != wanted[groups->group_of[row]] || (taken && !bitmap_get(taken, row)))
+        if (candidates->taken && !candidates->taken[row / 64]) {
+            row |= 63; /* none of these 64 */
+            continue;
+        }
+        if (table->local[row] != wanted[groups->group_of[row]] ||
+            (candidates->taken && !bitmap_get(candidates->taken, row)))
             continue;
         if (skip-- == 0)
             return row;
@@ -219,7 +313,7 @@ static uint32_t nth_by_rows(const struct candidates *candidates, struct arena *a
 }
 
 static void choose(struct engine *engine, struct cycle *cycle, struct candidates *candidates,
-                   const uint64_t *taken, struct choice *ret)
+                   struct choice *ret)
 {
     ret->total = INT64_MIN;
     for (uint32_t i = 0; i < candidates->len; i++) {
@@ -231,36 +325,57 @@ static void choose(struct engine *engine, struct cycle *cycle, struct candidates
             ret->ties += candidates->best_rows[i];
     }
     uint32_t skip = draw(engine, ret->ties);
-    ret->row = candidates->source->groups.ranked && !taken
-                   ? nth_by_buckets(candidates, ret->total, skip)
-                   : nth_by_rows(candidates, cycle->arena, ret->total, skip, taken);
+    if (candidates->window)
+        ret->row = nth_by_window(candidates, cycle, ret->total, skip);
+    else if (candidates->source->groups.ranked && !candidates->taken)
+        ret->row = nth_by_buckets(candidates, ret->total, skip);
+    else
+        ret->row = nth_by_rows(candidates, cycle->arena, ret->total, skip);
 }
 
 /* ---- totals of single rows, where a per-node plugin scores ---- */
 struct candidate_lister {
     struct row_lister lister;
     const struct candidates *candidates;
-    const uint64_t *taken; /* NULL: all rows of the candidates' groups */
-    struct arena *arena;
+    struct cycle *cycle;
 };
 
-static struct row_list list_taken(const struct candidate_lister *own)
+/* The rows of a bitmap. */
+static struct row_list list_taken(const struct candidate_lister *own, const uint64_t *taken)
 {
-    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
+    struct arena *arena = own->cycle->arena;
+    uint32_t *rows = arena_alloc(arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
     for (uint32_t word = 0; word < bitmap_words(own->candidates->source->table.rows); word++)
-        bitmap_for_word(own->taken[word], bit)
+        bitmap_for_word(taken[word], bit)
             rows[len++] = word * 64 + (uint32_t)bit;
     return (struct row_list){ rows, len };
+}
+
+static struct row_list list_window(const struct candidate_lister *own)
+{
+    const struct groups *groups = &own->candidates->source->groups;
+    uint64_t *taken = arena_array(own->cycle->arena, uint64_t, groups->words);
+    uint32_t len;
+    const uint32_t *order = cluster_order(own->cycle->cluster, &len);
+    for (uint32_t i = 0; i < own->candidates->len; i++) {
+        const uint64_t *members = groups->items.items[own->candidates->numbers[i]].members;
+        window_for_words(own->candidates->window, word, mask) bitmap_for_word(members[word] & mask, bit)
+            bitmap_set(taken, order[word * 64 + bit]);
+    }
+    return list_taken(own, taken);
 }
 
 static struct row_list list_feasible(struct row_lister *lister)
 {
     const struct candidate_lister *own = container_of(lister, struct candidate_lister, lister);
     const struct groups *groups = &own->candidates->source->groups;
-    if (own->taken)
-        return list_taken(own);
-    bool *takes_part = arena_array(own->arena, bool, groups->items.len);
-    uint32_t *rows = arena_alloc(own->arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
+    struct arena *arena = own->cycle->arena;
+    if (own->candidates->window)
+        return list_window(own);
+    if (own->candidates->taken)
+        return list_taken(own, own->candidates->taken);
+    bool *takes_part = arena_array(arena, bool, groups->items.len);
+    uint32_t *rows = arena_alloc(arena, arena_bytes(own->candidates->feasible, sizeof(*rows))), len = 0;
     for (uint32_t i = 0; i < own->candidates->len; i++)
         takes_part[own->candidates->numbers[i]] = true;
     for (uint32_t row = 0; row < own->candidates->source->table.rows; row++)
@@ -284,6 +399,7 @@ static int64_t *row_totals(const struct candidates *candidates, struct row_list 
 }
 
 /* ---- which nodes were the best, and why ---- */
+/* Bits are rows: the first ones are all that can have a place. */
 static void rank_buckets(const struct candidates *candidates, struct ranking *ranking)
 {
     const struct groups *groups = &candidates->source->groups;
@@ -359,14 +475,14 @@ static bool choose_row(struct engine *engine, struct cycle *cycle, const struct 
     return true;
 }
 
-static void rank(struct ranking *ranking, const struct cycle *cycle, const struct candidates *candidates,
-                 const uint64_t *taken, const struct choice *choice)
+static void rank(struct ranking *ranking, struct cycle *cycle, const struct candidates *candidates,
+                 const struct choice *choice)
 {
-    if (candidates->source->groups.ranked && !taken) {
+    if (candidates->source->groups.ranked && !candidates->taken && !candidates->window) {
         ranking_begin(ranking, cycle->profile, choice->row, choice->total);
         rank_buckets(candidates, ranking);
     } else {
-        struct candidate_lister lister = { { list_feasible }, candidates, taken, cycle->arena };
+        struct candidate_lister lister = { { list_feasible }, candidates, cycle };
         struct score_table table = { .rows = list_feasible(&lister.lister) };
         table.totals = row_totals(candidates, table.rows, cycle->arena);
         ranking_fill(ranking, cycle->profile, choice->row, choice->total, &table);
@@ -456,28 +572,28 @@ static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct 
 {
     uint32_t all = engine->cluster->live_nodes;
     uint32_t enough = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile));
-    uint64_t *taken = NULL;
     struct candidates candidates;
     candidates_init(&candidates, source, cycle->arena);
     ret->examined = all;
-    if (enough < all || per_node->filters_len) {
-        taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
-        if (!candidates_rows(&candidates, source, cycle, per_node, engine->next_start, enough, taken,
-                             &ret->examined))
-            return OUTCOME_PLAIN;
-        ret->examined += is_examined_besides(engine, ret);
-    } else {
+    if (enough >= all && !per_node->filters_len && !source->groups.places)
         candidates_all(&candidates, source);
-    }
+    else if (source->groups.places && !per_node->filters_len && source->groups.items.len <= WINDOW_GROUPS_MAX)
+        candidates_window(&candidates, cycle, engine->next_start, enough, &ret->examined);
+    else if (!candidates_rows(&candidates, source, cycle, per_node, engine->next_start, enough,
+                              &ret->examined))
+        return OUTCOME_PLAIN;
+    if (candidates.window || candidates.taken)
+        ret->examined += is_examined_besides(engine, ret);
     ret->feasible = candidates.feasible;
     engine->next_start = (engine->next_start + ret->examined) % all;
     engine->stats.groups_seen += candidates.len;
+    engine->stats.windows += candidates.window != NULL;
     ret->filtered_ns = probe_now(engine->probe);
     if (!candidates.len)
         return OUTCOME_NONE;
     candidates.totals[0] = 0;
     if (candidates.feasible > 1) { /* a single node is taken unseen */
-        struct candidate_lister lister = { { list_feasible }, &candidates, taken, cycle->arena };
+        struct candidate_lister lister = { { list_feasible }, &candidates, cycle };
         candidates_score(&candidates, cycle);
         cycle->feasible = (struct row_list){ 0 };
         cycle->lister = &lister.lister;
@@ -487,9 +603,9 @@ static enum outcome evaluate(struct engine *engine, struct cycle *cycle, struct 
         if (per_node_scores(cycle))
             return choose_row(engine, cycle, &candidates, ret) ? OUTCOME_FOUND : OUTCOME_PLAIN;
     }
-    choose(engine, cycle, &candidates, taken, ret);
+    choose(engine, cycle, &candidates, ret);
     if (engine->ranking && candidates.feasible > 1)
-        rank(engine->ranking, cycle, &candidates, taken, ret);
+        rank(engine->ranking, cycle, &candidates, ret);
     return OUTCOME_FOUND;
 }
 
@@ -522,7 +638,9 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
                            : engine->slowest == PATH_SCAN ? TABLE_SCANNED
                                                           : TABLE_EITHER;
-    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind);
+    uint32_t all = engine->cluster->live_nodes;
+    bool ordered = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile)) < all;
+    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind, ordered);
     if (!source)
         return false;
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;

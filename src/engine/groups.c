@@ -127,7 +127,7 @@ static size_t bucket_place(const struct group *group, int32_t local)
     return low;
 }
 
-static void bucket_insert(struct groups *groups, struct group *group, uint32_t row, int32_t local)
+static void bucket_insert(struct groups *groups, struct group *group, uint32_t bit, int32_t local)
 {
     size_t at = bucket_place(group, local);
     if (at == group->buckets.len || group->buckets.items[at].local != local) {
@@ -138,15 +138,15 @@ static void bucket_insert(struct groups *groups, struct group *group, uint32_t r
     }
     struct bucket *bucket = &group->buckets.items[at];
     bucket->rows++;
-    bitmap_set(bucket->bits, row);
+    bitmap_set(bucket->bits, bit);
 }
 
-static void bucket_remove(struct groups *groups, struct group *group, uint32_t row, int32_t local)
+static void bucket_remove(struct groups *groups, struct group *group, uint32_t bit, int32_t local)
 {
     size_t at = bucket_place(group, local);
     struct bucket *bucket = &group->buckets.items[at];
     assert(at < group->buckets.len && bucket->local == local);
-    bitmap_clear(bucket->bits, row);
+    bitmap_clear(bucket->bits, bit);
     if (--bucket->rows)
         return;
     *vec_push(&groups->spare) = bucket->bits;
@@ -162,6 +162,11 @@ static void note_best(struct group *group)
 }
 
 /* ---- rows ---- */
+static uint32_t bit_of(const struct groups *groups, uint32_t row)
+{
+    return groups->places ? groups->places[row] : row;
+}
+
 void groups_insert(struct groups *groups, const struct table *table, uint32_t row)
 {
     if (table->rejection[row])
@@ -170,8 +175,15 @@ void groups_insert(struct groups *groups, const struct table *table, uint32_t ro
     struct group *group = &groups->items.items[number];
     groups->group_of[row] = number;
     group->rows++;
-    bucket_insert(groups, group, row, table->local[row]);
+    uint32_t bit = bit_of(groups, row);
+    bucket_insert(groups, group, bit, table->local[row]);
     note_best(group);
+    if (!groups->places)
+        return;
+    if (!group->members)
+        group->members = bitmap_take(groups);
+    bitmap_set(group->members, bit);
+    bitmap_set(groups->passing, bit);
 }
 
 void groups_remove(struct groups *groups, const struct table *table, uint32_t row)
@@ -181,8 +193,13 @@ void groups_remove(struct groups *groups, const struct table *table, uint32_t ro
         return;
     struct group *group = &groups->items.items[number];
     groups->group_of[row] = 0;
-    bucket_remove(groups, group, row, table->local[row]);
+    uint32_t bit = bit_of(groups, row);
+    bucket_remove(groups, group, bit, table->local[row]);
     note_best(group);
+    if (groups->places) {
+        bitmap_clear(group->members, bit);
+        bitmap_clear(groups->passing, bit);
+    }
     if (--group->rows)
         return;
     slots_drop(groups, number);
@@ -195,6 +212,7 @@ static void clear(struct groups *groups)
         vec_for(&group->buckets, bucket)
             free(bucket->bits);
         vec_release(&group->buckets);
+        free(group->members);
     }
     vec_clear(&groups->items);
     vec_clear(&groups->pool);
@@ -202,6 +220,9 @@ static void clear(struct groups *groups)
     vec_for(&groups->spare, bits)
         free(*bits);
     vec_clear(&groups->spare);
+    free(groups->passing);
+    groups->passing = NULL;
+    groups->places = NULL;
     *vec_push(&groups->items) = (struct group){ 0 };
 }
 
@@ -246,7 +267,7 @@ static void build_scanned(struct groups *groups, const struct table *table)
     run_flush(groups, &run);
 }
 
-void groups_build(struct groups *groups, const struct table *table, bool ranked)
+void groups_build(struct groups *groups, const struct table *table, bool ranked, bool ordered)
 {
     clear(groups);
     groups->ranked = ranked;
@@ -258,6 +279,10 @@ void groups_build(struct groups *groups, const struct table *table, bool ranked)
     groups->words = (uint32_t)bitmap_words(groups->rows_cap);
     memset(groups->group_of, 0, groups->rows_cap * sizeof(*groups->group_of));
     slots_rebuild(groups);
+    if (ordered) {
+        groups->places = cluster_places(table->cluster, &groups->order_number);
+        groups->passing = xcalloc(groups->words, sizeof(uint64_t));
+    }
     if (!ranked)
         build_scanned(groups, table);
     for (uint32_t row = 0; ranked && row < table->rows; row++)
@@ -279,8 +304,10 @@ void groups_release(struct groups *groups)
 size_t groups_bytes(const struct groups *groups)
 {
     size_t bytes = (size_t)groups->rows_cap * sizeof(uint32_t) + (size_t)groups->slots_cap * sizeof(uint32_t);
-    vec_for(&groups->items, group)
-        bytes +=
-            sizeof(*group) + group->buckets.len * (sizeof(struct bucket) + groups->words * sizeof(uint64_t));
-    return bytes + groups->spare.len * groups->words * sizeof(uint64_t);
+    size_t bitmaps = groups->spare.len + (groups->passing != NULL);
+    vec_for(&groups->items, group) {
+        bytes += sizeof(*group) + group->buckets.len * sizeof(struct bucket);
+        bitmaps += group->buckets.len + (group->members != NULL);
+    }
+    return bytes + bitmaps * groups->words * sizeof(uint64_t);
 }

@@ -6,6 +6,9 @@
  * In a group only the local score ranks: its best rows are those of its first bucket. A bucket is a set of rows as a
  * bitmap, so that the n-th best row in row order is found without sorting.
  *
+ * The bit of a row is its number; in groups for a search that stops at enough nodes, its place in the order of the search
+ * (`places`), so that what such a search looks at is a range of bits (engine/window.h).
+ *
  * `ranked` groups keep buckets and follow changes row by row (the index); others know only their best score and how
  * many rows have it, found in one pass (the scan). */
 #ifndef ENGINE_GROUPS_H
@@ -16,7 +19,7 @@
 struct bucket {
     int32_t local;
     uint32_t rows;
-    uint64_t *bits; /* by row */
+    uint64_t *bits;
 };
 
 struct group {
@@ -26,6 +29,7 @@ struct group {
     int32_t best;               /* local score */
     uint32_t best_rows;         /* how many have it */
     VEC(struct bucket) buckets; /* ranked: best first */
+    uint64_t *members;          /* bits of all rows, where there are places; NULL: never had rows */
 };
 
 struct groups {
@@ -38,10 +42,13 @@ struct groups {
     uint32_t *group_of;         /* by row; 0: none */
     uint32_t rows_cap, words;   /* size of group_of; words of a bitmap */
     VEC(uint64_t *) spare;      /* bitmaps to use again */
+    const uint32_t *places;     /* ranked: by row; NULL: a row's bit is its number */
+    uint64_t order_number;      /* of the order that the places are of */
+    uint64_t *passing;          /* bits of the rows of all groups, where there are places */
 };
 
-/* Groups all rows of a filled table. */
-void groups_build(struct groups *groups, const struct table *table, bool ranked);
+/* Groups all rows of a filled table. `ordered`: by places in the order of the search; for ranked ones only. */
+void groups_build(struct groups *groups, const struct table *table, bool ranked, bool ordered);
 /* Ranked only: the row leaves its group; joins the one that its columns name now (if it passes). */
 void groups_remove(struct groups *groups, const struct table *table, uint32_t row);
 void groups_insert(struct groups *groups, const struct table *table, uint32_t row);

@@ -165,7 +165,7 @@ static uint32_t cluster_size(struct rng *rng)
         return 1 + random_below(rng, 12);
     if (kind < 85)
         return 10 + random_below(rng, 50);
-    return 60 + random_below(rng, kind < 97 ? 60 : 200);
+    return kind < 92 ? 60 + random_below(rng, 60) : 100 + random_below(rng, 160);
 }
 
 void random_fixture_init(struct random_fixture *fixture, uint64_t seed)

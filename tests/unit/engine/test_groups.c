@@ -117,7 +117,7 @@ static void test_build(void **state)
     struct groups groups = { 0 };
     for (int round = 0; round < 12; round++) { /* the same object is built repeatedly */
         init_columns(&columns, &rng, (uint32_t)round % (INPUTS + 1));
-        groups_build(&groups, &columns.table, round % 2);
+        groups_build(&groups, &columns.table, round % 2, false);
         assert_int_equal(groups.ranked, round % 2);
         check(&groups, &columns);
         assert_true(groups_bytes(&groups) >= ROWS * sizeof(uint32_t));
@@ -133,7 +133,7 @@ static void test_row_by_row(void **state)
     static struct columns_of columns;
     struct groups groups = { 0 };
     init_columns(&columns, &rng, INPUTS);
-    groups_build(&groups, &columns.table, true);
+    groups_build(&groups, &columns.table, true, false);
     size_t most = groups.items.len;
     for (int step = 0; step < STEPS; step++) {
         uint32_t row = (uint32_t)rng_below(&rng, ROWS);
@@ -159,7 +159,7 @@ static void test_many_groups(void **state)
     static struct columns_of columns;
     struct groups groups = { 0 };
     init_columns(&columns, &rng, 1);
-    groups_build(&groups, &columns.table, true);
+    groups_build(&groups, &columns.table, true, false);
     for (int step = 0; step < 20 * ROWS; step++) {
         uint32_t row = (uint32_t)step % ROWS;
         groups_remove(&groups, &columns.table, row);
@@ -190,7 +190,7 @@ static void test_rare_groups(void **state)
         columns.rejection[row] = row % 8 != 0;
         columns.inputs[0][row] = (uint32_t)rng_below(&rng, KINDS);
     }
-    groups_build(&groups, &columns.table, true);
+    groups_build(&groups, &columns.table, true, false);
     for (int step = 0; step < STEPS; step++) {
         uint32_t row = (uint32_t)rng_below(&rng, ROWS / 8) * 8;
         groups_remove(&groups, &columns.table, row);
