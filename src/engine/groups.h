@@ -6,8 +6,8 @@
  * In a group only the local score ranks: its best rows are those of its first bucket. A bucket is a set of rows as a
  * bitmap, so that the n-th best row in row order is found without sorting.
  *
- * The bit of a row is its number; in groups for a search that stops at enough nodes, its place in the order of the search
- * (`places`), so that what such a search looks at is a range of bits (engine/window.h).
+ * The bit of a row is its number; in groups for a search that stops at enough nodes, its place in the order of the
+ * search (`places`), so that what such a search looks at is a range of bits (engine/window.h).
  *
  * `ranked` groups keep buckets and follow changes row by row (the index); others know only their best score and how
  * many rows have it, found in one pass (the scan). */

@@ -1,11 +1,11 @@
-/* window.h: the nodes that a search looks at which stops at enough feasible ones: places in the order of the search, from
- * its start on, and on from 0 if it comes to the end.
+/* window.h: the nodes that a search looks at which stops at enough feasible ones: places in the order of the search,
+ * from its start on, and on from 0 if it comes to the end.
  *
  *     places     0 ......... to     from ......... all
  *     spans      [0]                [1]                      or one: from ... to
  *
- * Bitmaps by place (engine/groups.h) are read in these spans only, so that a decision costs time by the nodes that it looks
- * at, 64 at a time, and not by those that there are. */
+ * Bitmaps by place (engine/groups.h) are read in these spans only, so that a decision costs time by the nodes that it
+ * looks at, 64 at a time, and not by those that there are. */
 #ifndef ENGINE_WINDOW_H
 #define ENGINE_WINDOW_H
 
