@@ -19,7 +19,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     const struct loaded_plugin *loaded = loaded_of(env->plugin);
     struct berth_handle *handle = arena_new(env->arena, struct berth_handle);
     struct loaded_self *self = arena_new(env->arena, struct loaded_self);
-    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin };
+    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin, env->profile };
     *self = (struct loaded_self){ .plugin = loaded };
     *ret_self = self;
     struct berth_env outer = {

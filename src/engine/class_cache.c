@@ -87,7 +87,7 @@ void class_cache_free(struct class_cache *cache)
 }
 
 static bool build(struct class_cache *cache, struct class_table *table, const struct profile *profile,
-                  struct pod_info *pod, bool ranked)
+                  struct pod_info *pod, const struct score_weights *weights, bool ranked)
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
     cache->stats->tables_built++;
@@ -95,7 +95,7 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
     row_memo_clear(&table->useless);
     table->table.scratch = &cache->scratch;
     arena_reset(&cache->scratch);
-    if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
+    if (!table_prepare(&table->table, cache->cluster, profile, pod, weights) || !table_fill(&table->table, all))
         return false;
     groups_build(&table->groups, &table->table, ranked);
     table->synced_seq = cluster_seq(cache->cluster);
@@ -164,7 +164,8 @@ static bool repair(struct class_cache *cache, struct class_table *table)
 }
 
 static struct class_table *ranked_table(struct class_cache *cache, struct class_slot *slot,
-                                        const struct profile *profile, struct pod_info *pod)
+                                        const struct profile *profile, struct pod_info *pod,
+                                        const struct score_weights *weights)
 {
     struct class_table *table = slot->table;
     if (!table) {
@@ -175,10 +176,11 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table);
+    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile &&
+                 table_has_weights(&table->table, weights) && repair(cache, table);
     if (!fresh) {
         table->profile = profile;
-        table->unfit = !build(cache, table, profile, pod->class->sample, true);
+        table->unfit = !build(cache, table, profile, pod->class->sample, weights, true);
     }
     if (!fresh || table->memos_bytes != memos_bytes(table)) {
         account(cache, table);
@@ -188,7 +190,8 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
 }
 
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
-                                    struct pod_info *pod, enum table_kind kind)
+                                    struct pod_info *pod, const struct score_weights *weights,
+                                    enum table_kind kind)
 {
     struct class_slot *slot = pod->class->index;
     bool first = !slot;
@@ -198,8 +201,8 @@ struct class_table *class_cache_get(struct class_cache *cache, const struct prof
         pod->class->index = slot;
     }
     if (kind == TABLE_RANKED || (kind == TABLE_EITHER && !first))
-        return ranked_table(cache, slot, profile, pod);
-    return build(cache, &cache->scan, profile, pod, false) ? &cache->scan : NULL;
+        return ranked_table(cache, slot, profile, pod, weights);
+    return build(cache, &cache->scan, profile, pod, weights, false) ? &cache->scan : NULL;
 }
 
 size_t class_cache_len(const struct class_cache *cache)

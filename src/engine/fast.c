@@ -165,7 +165,7 @@ static void add_scores(struct candidates *candidates, struct cycle *cycle, struc
     if (part->instance->plugin->normalize)
         part->instance->plugin->normalize(cycle, scores, candidates->len);
     for (uint32_t i = 0; i < candidates->len; i++)
-        candidates->totals[i] += scores[i] * part->instance->weight;
+        candidates->totals[i] += scores[i] * part->weight;
 }
 
 static void candidates_score(struct candidates *candidates, struct cycle *cycle)
@@ -335,7 +335,7 @@ static void rank_scores(const struct candidates *candidates, struct ranking *ran
             const struct table_part *part = &table->parts[table->scores.items[i]];
             if (part->scores_groups)
                 ranking->scores[k][i] +=
-                    candidates->scores[(size_t)i * candidates->len + at] * part->instance->weight;
+                    candidates->scores[(size_t)i * candidates->len + at] * part->weight;
         }
     }
 }
@@ -522,7 +522,7 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
                            : engine->slowest == PATH_SCAN ? TABLE_SCANNED
                                                           : TABLE_EITHER;
-    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind);
+    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, cycle->weights, kind);
     if (!source)
         return false;
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;

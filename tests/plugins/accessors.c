@@ -30,6 +30,8 @@
     X(pre_score) \
     X(score) \
     X(normalize) \
+    X(weigh) \
+    X(observe) \
     X(reserve) \
     X(unreserve) \
     X(permit) \
@@ -76,6 +78,8 @@ struct here {
     struct berth_diagnosis *diagnosis;
     const struct berth_hint *hint;
     const struct berth_event *event;
+    const struct berth_observation *observation;
+    bool weighs; /* weights may be set */
     const struct berth_pod *pod;
     struct berth_arena *arena;
     const struct berth_cluster *clusters[3];
@@ -484,6 +488,46 @@ static void call_pod_sample(const struct here *h)
     each_cluster(h, i) each_info(h, k) sum += berth_pod_sample(h->clusters[i], h->infos[k], own->cpu) >= 0;
 }
 
+/* ---- weights and observations ---- */
+static const char *const scorers[] = { "NodeResourcesFit", "NodeName", "Accessors", "", NULL };
+static const uint32_t odd_scorers[] = { 0, 1, 63, 64, BERTH_SCORER_NONE };
+
+static void call_scorer(const struct here *h)
+{
+    (void)h;
+    for (size_t i = 0; i < LEN(scorers); i++)
+        sum += berth_scorer(own->handle, scorers[i]) + berth_scorer(NULL, scorers[i]);
+}
+
+static void call_scorer_weight(const struct here *h)
+{
+    (void)h;
+    for (size_t i = 0; i < LEN(odd_scorers); i++)
+        sum += (uint64_t)berth_scorer_weight(own->handle, odd_scorers[i]);
+    sum += (uint64_t)berth_scorer_weight(own->handle, berth_scorer(own->handle, scorers[0]));
+}
+
+/* Only weigh may, and the weights are what they were when it is over. */
+static void call_set_weight(const struct here *h)
+{
+    uint32_t fit = berth_scorer(own->handle, scorers[0]);
+    for (size_t i = 0; h->cycle && i < LEN(odd_scorers); i++)
+        sum += berth_set_weight(h->cycle, odd_scorers[i], -1, berth_text(NULL));
+    if (!h->cycle || berth_set_weight(NULL, fit, 1, berth_text("nothing")) ||
+        berth_set_weight(h->cycle, fit, BERTH_WEIGHT_MAX + 1, berth_text("too much")))
+        return;
+    bool is_set = berth_set_weight(h->cycle, fit, 7, berth_text("a reason"));
+    if (is_set != berth_set_weight(h->cycle, fit, berth_scorer_weight(own->handle, fit), berth_text(NULL)) ||
+        is_set != h->weighs)
+        abort();
+}
+
+CALL(observed_kind, sum += h->observation ? (uint64_t)berth_observed_kind(h->observation) : 0)
+CALL(observed_pod, if (h->observation) use_info(NULL, berth_observed_pod(h->observation)))
+CALL(observed_cluster, if (h->observation) use_rows(berth_nodes(berth_observed_cluster(h->observation))))
+CALL(observed_at, sum += h->observation ? (uint64_t)berth_observed_at(h->observation) : 0)
+CALL(observed_wait, sum += h->observation ? (uint64_t)berth_observed_wait(h->observation) : 0)
+
 static const struct {
     const char *name;
     void (*call)(const struct here *h);
@@ -699,6 +743,20 @@ static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
     in_cycle(SLOT_normalize, cycle, 0);
 }
 
+static void weigh(struct berth_cycle *cycle)
+{
+    struct here h = { .cycle = cycle, .weighs = true };
+    call_all(SLOT_weigh, &h, no_view);
+}
+
+static void observe(void *self, const struct berth_observation *what)
+{
+    struct here h = { .observation = what, .pod = berth_info_pod(berth_observed_pod(what)) };
+    (void)self;
+    add_info(&h, berth_observed_pod(what));
+    call_all(SLOT_observe, &h, no_view);
+}
+
 static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
 {
     in_cycle(SLOT_reserve, cycle, row);
@@ -786,7 +844,7 @@ static const struct berth_plugin accessors = {
     .kinds = fetched,
 #define X(name) .name = name,
     X(init) X(release) X(forget) X(pre_enqueue) X(less) X(pre_filter) X(add_pod) X(remove_pod) X(filter)
-        X(post_filter) X(pre_score) X(score) X(normalize) X(reserve) X(unreserve) X(permit)
+        X(post_filter) X(pre_score) X(score) X(normalize) X(weigh) X(observe) X(reserve) X(unreserve) X(permit)
             X(pre_bind_pre_flight) X(pre_bind) X(bind) X(post_bind) X(events) X(reads)
 #undef X
 };
