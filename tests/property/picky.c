@@ -144,7 +144,7 @@ static struct status terse_score(struct cycle *cycle, struct node_view node, int
 /* The weights of a class stay for a while, and then change. Some are what they were. */
 static void weigh(struct cycle *cycle)
 {
-    uint64_t seed = mix(str_hash(cycle->pod->meta.namespace), cluster_seq(cycle->cluster) / 16);
+    uint64_t seed = mix(str_hash(cycle->pod->meta.namespace), cycle->cluster->placed_pods / 4);
     for (uint32_t i = 0; i < cycle->profile->plugins_len; i++) {
         uint64_t hash = mix(seed, i);
         if (hash % 3 == 0)
