@@ -382,6 +382,11 @@ struct berth_plugin {
     /* What became of pods: berth_observed_kind(). It is called between decisions, and may change the plugin's data.
      * Everything that it depends on comes from berth, so that a replay repeats it. */
     void (*observe)(void *self, const struct berth_observation *what);
+    /* filter and score for many nodes at once, as they are in the cluster: a call per node takes longer than most rules.
+     * Filter and score must be there, too, and give the same, for other uses: ret[i] is about the node rows.items[i].
+     * Whether a node fits is enough: why it does not is asked of filter, where that is needed. */
+    void (*filter_nodes)(struct berth_cycle *cycle, struct berth_rows rows, bool *ret_fits);
+    void (*score_nodes)(struct berth_cycle *cycle, struct berth_rows rows, int64_t *ret);
 };
 
 /* ---- observations ---- */

@@ -174,6 +174,10 @@ static const char *check_pairs(const struct berth_plugin *plugin)
         return "has add_pod and no pre_filter";
     if (plugin->normalize && !plugin->score)
         return "has normalize and no score";
+    if (plugin->filter_nodes && !plugin->filter)
+        return "has filter_nodes and no filter";
+    if (plugin->score_nodes && !plugin->score)
+        return "has score_nodes and no score";
     if (plugin->pre_bind_pre_flight && !plugin->pre_bind)
         return "has pre_bind_pre_flight and no pre_bind";
     return NULL;

@@ -145,6 +145,21 @@ static void call_normalize(struct cycle *cycle, int64_t *scores, size_t len)
     outer_of(cycle)->normalize(out_cycle(cycle), scores, len);
 }
 
+static struct berth_rows out_rows(struct row_list rows)
+{
+    return (struct berth_rows){ rows.items, rows.len };
+}
+
+static void call_filter_nodes(struct cycle *cycle, struct row_list rows, bool *ret_fits)
+{
+    outer_of(cycle)->filter_nodes(out_cycle(cycle), out_rows(rows), ret_fits);
+}
+
+static void call_score_nodes(struct cycle *cycle, struct row_list rows, int64_t *ret)
+{
+    outer_of(cycle)->score_nodes(out_cycle(cycle), out_rows(rows), ret);
+}
+
 static void call_weigh(struct cycle *cycle)
 {
     outer_of(cycle)->weigh(out_cycle(cycle));
@@ -224,6 +239,8 @@ static void call_release(void *self)
     X(normalize) \
     X(weigh) \
     X(observe) \
+    X(filter_nodes) \
+    X(score_nodes) \
     X(reserve) \
     X(unreserve) \
     X(permit) \

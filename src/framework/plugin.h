@@ -123,6 +123,11 @@ struct plugin {
     /* Between decisions: what became of pods (framework/observation.h). */
     void (*observe)(void *self, const struct observation *what);
 
+    /* The same answers as filter and score give, for many nodes at once, which the fast paths use. The rows are of nodes as
+     * they are, and need not be in order. May be NULL. */
+    void (*filter_nodes)(struct cycle *cycle, struct row_list rows, bool *ret_fits);
+    void (*score_nodes)(struct cycle *cycle, struct row_list rows, int64_t *ret);
+
     /* A plugin at Reserve has unreserve; reserve may be NULL. */
     struct status (*reserve)(struct cycle *cycle, uint32_t row);
     void (*unreserve)(struct cycle *cycle, uint32_t row);

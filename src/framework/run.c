@@ -397,7 +397,10 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
     cycle->current = instance;
     int64_t called_ns = probe_call(cycle);
     probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);
-    for (uint32_t i = 0; i < table->rows.len; i++) {
+    bool at_once = table->at_once && plugin->score_nodes;
+    if (at_once)
+        plugin->score_nodes(cycle, table->rows, column);
+    for (uint32_t i = 0; !at_once && i < table->rows.len; i++) {
         struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
         /* Not copied: reading all of a status right after a part of it was written is slow. */
         struct status status = plugin->score(cycle, node, &column[i]);

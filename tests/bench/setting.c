@@ -264,14 +264,21 @@ static void claim_volume(struct arena *arena, struct pod *pod, uint32_t number)
 
 static void add_samples(struct bench_cluster *input)
 {
+    enum { SHAPES = 16 };
+    struct node_metrics *shapes[SHAPES];
     char text[512];
-    for (uint32_t i = 0; i < input->nodes; i++) {
+    for (uint32_t i = 0; i < SHAPES; i++) {
         snprintf(text, sizeof(text),
-                 "{apiVersion: metrics.k8s.io/v1beta1, kind: NodeMetrics, metadata: {name: "
-                 "scheduler-perf-%05u}, timestamp: '1970-01-01T00:16:%02dZ', window: 30s, usage: {cpu: %um, "
-                 "memory: %uMi}}",
-                 i, SAMPLED_SECONDS - 16 * 60, 400 + i * 7 % 1600, 2000 + i * 13 % 8000);
-        add_object(input, text);
+                 "{apiVersion: metrics.k8s.io/v1beta1, kind: NodeMetrics, metadata: {name: template}, "
+                 "timestamp: '1970-01-01T00:16:%02dZ', window: 30s, usage: {cpu: %um, memory: %uMi}}",
+                 SAMPLED_SECONDS - 16 * 60, 400 + i * 100, 2000 + i * 500);
+        shapes[i] = decode(&input->arena, text);
+    }
+    for (uint32_t i = 0; i < input->nodes; i++) {
+        struct node_metrics *metrics = arena_new(&input->arena, struct node_metrics);
+        *metrics = *shapes[i * 7 % SHAPES];
+        metrics->meta.name = arena_printf(&input->arena, "scheduler-perf-%05u", i);
+        cluster_set_object(&input->cluster, KIND_NODE_METRICS, metrics, &metrics->meta);
     }
 }
 
