@@ -291,7 +291,7 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return facts_of(cycle)->rules ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static inline struct berth_status judge(const struct pod_facts *pod, struct berth_node_view node)
+AT_ONCE struct berth_status judge(const struct pod_facts *pod, struct berth_node_view node)
 {
     if (!pod->rules)
         return BERTH_OK;
@@ -357,7 +357,7 @@ static struct pod_facts *counted_facts(struct berth_cycle *cycle)
     return facts;
 }
 
-static inline int64_t node_score(struct pod_facts *facts, struct berth_node_view node)
+AT_ONCE int64_t node_score(struct pod_facts *facts, struct berth_node_view node)
 {
     struct self *self = facts->self;
     int64_t sum = 0, parts = facts->wanted_len;

@@ -449,7 +449,7 @@ static const struct attempt *attempt_of(struct berth_cycle *cycle)
     return *state;
 }
 
-static inline int64_t node_score(const struct attempt *attempt, struct berth_node_view node)
+AT_ONCE int64_t node_score(const struct attempt *attempt, struct berth_node_view node)
 {
     struct self *self = attempt->self;
     const struct args *args = self->args;

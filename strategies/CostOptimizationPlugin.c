@@ -274,7 +274,7 @@ static struct berth_status judge(const struct self *self, const struct pod_cost 
     return BERTH_OK;
 }
 
-static inline struct berth_status judge_node(const struct pod_cost *pod, struct berth_node_view node)
+AT_ONCE struct berth_status judge_node(const struct pod_cost *pod, struct berth_node_view node)
 {
     return judge(pod->self, pod, row_cache_get(&pod->self->nodes, pod->self, node));
 }
@@ -297,7 +297,7 @@ static int64_t too_expensive(struct self *self)
 }
 
 /* Spot nodes that are preferred are negative: -1 - cost. */
-static inline int64_t node_score(const struct pod_cost *pod, struct berth_node_view node)
+AT_ONCE int64_t node_score(const struct pod_cost *pod, struct berth_node_view node)
 {
     struct self *self = pod->self;
     const struct node_cost *there = row_cache_get(&self->nodes, self, node);

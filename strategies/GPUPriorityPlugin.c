@@ -125,7 +125,7 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return request->any || request->self->args->strict ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static inline struct berth_status judge(const struct request *request, struct berth_node_view node)
+AT_ONCE struct berth_status judge(const struct request *request, struct berth_node_view node)
 {
     const struct self *self = request->self;
     bool is_gpu_node = gpu_of(self, request, node) >= 0;
@@ -164,7 +164,7 @@ static int64_t ranked(const struct self *self, int64_t amount, struct berth_node
     return model_score(self, node) - (left > 0 ? 49 * left / has : 0);
 }
 
-static inline int64_t node_score(const struct request *request, struct berth_node_view node)
+AT_ONCE int64_t node_score(const struct request *request, struct berth_node_view node)
 {
     const struct self *self = request->self;
     int gpu = gpu_of(self, request, node);

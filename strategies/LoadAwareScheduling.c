@@ -555,7 +555,7 @@ static struct berth_status judge_use(const struct node *node, const struct state
     return BERTH_OK;
 }
 
-static inline struct berth_status judge(const struct state *state, struct berth_node_view view)
+AT_ONCE struct berth_status judge(const struct state *state, struct berth_node_view view)
 {
     struct self *self = state->self;
     if (state->is_daemon)
@@ -606,7 +606,7 @@ static int64_t score_of(const struct self *self, const struct node *node, const 
     return weights > 0 ? (sum + lowest * dominant) / weights : 0;
 }
 
-static inline int64_t node_score(const struct state *state, struct berth_node_view view)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);

@@ -97,7 +97,7 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return BERTH_OK;
 }
 
-static inline int64_t node_score(const struct state *state, struct berth_node_view view)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);

@@ -200,7 +200,7 @@ static double risk_of_limits(const struct node *node, const struct amounts *pod,
     return limit > size ? (limit - size) / (limit - request) : 0;
 }
 
-static inline int64_t node_score(const struct state *state, struct berth_node_view view)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);

@@ -121,7 +121,7 @@ static struct self *begin(struct berth_cycle *cycle)
     return *state;
 }
 
-static inline int64_t raw_score(struct self *self, struct berth_node_view node)
+AT_ONCE int64_t raw_score(struct self *self, struct berth_node_view node)
 {
     return ((const struct node_score *)row_cache_get(&self->nodes, self, node))->raw;
 }

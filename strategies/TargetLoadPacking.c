@@ -157,7 +157,7 @@ static int64_t score_of(double use, double target)
     return load_round((100 - target) * use / target + target);
 }
 
-static inline int64_t node_score(const struct state *state, struct berth_node_view view)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);

@@ -1,6 +1,6 @@
 /* at_once.h: the slots for one node and for many, from one function.
  *
- *     static inline int64_t score_of(const struct state *state, struct berth_node_view node);
+ *     AT_ONCE int64_t score_of(const struct state *state, struct berth_node_view node) { ... }
  *     SCORE_SLOTS(state_of, score_of)                  score, score_nodes
  *
  * state_of(cycle) is what score_of() gets; it is called once for many nodes. */
@@ -8,6 +8,9 @@
 #define STRATEGIES_AT_ONCE_H
 
 #include <berth/plugin.h>
+
+/* Inlined into both slots: a view that is passed on by value is written in parts and read at once, which is slow. */
+#define AT_ONCE static inline __attribute__((always_inline))
 
 #define SCORE_SLOTS(state_of, score_of) \
     static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret) \

@@ -1,5 +1,5 @@
 /* test_adaptive.c: AdaptiveSchedulingPlugin in an engine: what it observes over time, how weights move and come back, and
- * that decisions are the same on every path and in a replay.
+ * that a replay repeats its decisions. test_alike.c compares the paths of a decision.
  *
  * test_adaptive.py has the conditions that follow from objects. The clock begins 100,000 s after 1970; the cluster is one
  * node of 10 cores, of which pods that run before use half. ImageLocality is the plugin whose weight moves. */
@@ -305,67 +305,6 @@ static void test_the_index_serves_moved_weights(void **state _unused_)
     engine_fixture_release(&e);
 }
 
-enum { STEPS = 400, NODES = 9 };
-
-/* One of a sequence of random steps; the same for each engine. */
-static struct decision random_step(struct engine_fixture *e, struct rng *rng, uint32_t number)
-{
-    static const char *const namespaces[] = { "red", "green", "blue" };
-    static const char *const cpus[] = { "100m", "300m", "2", "90" };
-    static char text[512];
-    struct decision decision = { .row = ROW_NONE };
-    if (rng_below(rng, 8) == 0) {
-        snprintf(text, sizeof(text),
-                 "{kind: Node, metadata: {name: n%u}, status: {allocatable: {cpu: %u, memory: 8Gi, pods: 99}, "
-                 "images: [{names: ['i%u'], sizeBytes: 900000000}]}}",
-                 (unsigned)rng_below(rng, NODES), 4 + (unsigned)rng_below(rng, 9),
-                 (unsigned)rng_below(rng, 3));
-        fixture_load(&e->f, text);
-    }
-    set_pod(e, namespaces[rng_below(rng, 3)], number, cpus[rng_below(rng, 40) ? rng_below(rng, 3) : 3], "");
-    e->now_ns += (int64_t)rng_below(rng, 4) * 7 * SECOND;
-    (void)engine_step(&e->engine, e->now_ns, &decision);
-    return decision;
-}
-
-/* Weights move by what was decided before: one wrong decision changes all that follow. */
-static void test_all_paths_decide_alike(void **state _unused_)
-{
-    static const char args[] =
-        "interval: 10s, window: 1m, minObservations: 3, hysteresis: 0, thresholds: {uneven: 0.1, busy: 0.4, "
-        "pending: 0.1}, weights: [{plugin: ImageLocality, min: 0, max: 9, step: 2}, {plugin: "
-        "NodeResourcesFit, min: 0, max: 50, step: 7}, {plugin: NodeResourcesBalancedAllocation, min: 1, max: "
-        "40, step: 9}], rules: [" RULE("Pending", "Up") ", {when: Uneven, plugin: NodeResourcesFit, "
-        "direction: Up}, {when: Busy, plugin: NodeResourcesFit, direction: Down}, {when: Idle, plugin: "
-        "NodeResourcesBalancedAllocation, direction: Up}, {when: CPUHeavy, plugin: "
-        "NodeResourcesBalancedAllocation, direction: Up}]";
-    struct engine_fixture engines[PATH_COUNT];
-    struct rng rngs[PATH_COUNT];
-    for (int path = 0; path < PATH_COUNT; path++) {
-        begin_on(&engines[path], args, (enum decision_path)path);
-        rng_seed(&rngs[path], 77);
-        for (int i = 0; i < NODES; i++)
-            fixture_loadf(&engines[path].f,
-                          "{kind: Node, metadata: {name: n%d}, status: {allocatable: {cpu: %d, memory: 8Gi, "
-                          "pods: 99}, images: [{names: ['i%d'], sizeBytes: 900000000}]}}",
-                          i, 4 + i, i % 3);
-    }
-    for (uint32_t step = 0; step < STEPS; step++) {
-        struct decision plain = random_step(&engines[PATH_PLAIN], &rngs[PATH_PLAIN], step);
-        for (int path = 1; path < PATH_COUNT; path++) {
-            struct decision fast = random_step(&engines[path], &rngs[path], step);
-            if (fast.row != plain.row || fast.total != plain.total || fast.ties != plain.ties)
-                fail_msg("step %u: %s: row %u total %lld, plain: row %u total %lld", step,
-                         decision_path_names[path], fast.row, (long long)fast.total, plain.row,
-                         (long long)plain.total);
-        }
-    }
-    assert_true(engines[PATH_INDEX].engine.stats.decisions[PATH_INDEX] > STEPS / 2);
-    assert_true(is_shown(MOVES("red", "up")));
-    for (int path = 0; path < PATH_COUNT; path++)
-        engine_fixture_release(&engines[path]);
-}
-
 /* ---- replay ---- */
 #define RECORDED_CONFIG \
     "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: [{plugins: " \
@@ -418,7 +357,6 @@ int main(void)
         cmocka_unit_test(test_rules_are_weighed_against_each_other),
         cmocka_unit_test(test_the_clock_is_set_back),
         cmocka_unit_test(test_the_index_serves_moved_weights),
-        cmocka_unit_test(test_all_paths_decide_alike),
         cmocka_unit_test(test_a_recording_is_repeated),
     };
     return cmocka_run_group_tests(tests, load, unload);
