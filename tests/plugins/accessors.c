@@ -32,6 +32,8 @@
     X(normalize) \
     X(weigh) \
     X(observe) \
+    X(filter_nodes) \
+    X(score_nodes) \
     X(reserve) \
     X(unreserve) \
     X(permit) \
@@ -743,6 +745,20 @@ static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
     in_cycle(SLOT_normalize, cycle, 0);
 }
 
+static void filter_nodes(struct berth_cycle *cycle, struct berth_rows rows, bool *ret_fits)
+{
+    in_cycle(SLOT_filter_nodes, cycle, rows.len ? rows.items[0] : BERTH_ROW_NONE);
+    for (uint32_t i = 0; i < rows.len; i++)
+        ret_fits[i] = !order(cycle, "test/no").ptr;
+}
+
+static void score_nodes(struct berth_cycle *cycle, struct berth_rows rows, int64_t *ret)
+{
+    in_cycle(SLOT_score_nodes, cycle, rows.len ? rows.items[0] : BERTH_ROW_NONE);
+    for (uint32_t i = 0; i < rows.len; i++)
+        ret[i] = 1;
+}
+
 static void weigh(struct berth_cycle *cycle)
 {
     struct here h = { .cycle = cycle, .weighs = true };
@@ -844,7 +860,7 @@ static const struct berth_plugin accessors = {
     .kinds = fetched,
 #define X(name) .name = name,
     X(init) X(release) X(forget) X(pre_enqueue) X(less) X(pre_filter) X(add_pod) X(remove_pod) X(filter)
-        X(post_filter) X(pre_score) X(score) X(normalize) X(weigh) X(observe) X(reserve) X(unreserve) X(permit)
+        X(post_filter) X(pre_score) X(score) X(normalize) X(weigh) X(observe) X(filter_nodes) X(score_nodes) X(reserve) X(unreserve) X(permit)
             X(pre_bind_pre_flight) X(pre_bind) X(bind) X(post_bind) X(events) X(reads)
 #undef X
 };
