@@ -5,9 +5,9 @@
  *     weigh   ◀── the weights of the pod's namespace ◀─────────────────────────┘
  *
  * A rule says that a weight goes up or down while a condition holds. If more rules that apply say up than down, the
- * target is the upper bound, if fewer, the lower one, and else the configured weight: so each move is taken back, step by
- * step, when its reason is gone. A condition ends only when its value is some way beyond the threshold, so that weights
- * do not go back and forth.
+ * target is the upper bound, if fewer, the lower one, and else the configured weight: so each move is taken back, step
+ * by step, when its reason is gone. A condition ends only when its value is some way beyond the threshold, so that
+ * weights do not go back and forth.
  *
  * Weights move when an attempt begins, before anything of it is decided, and not while it is under way. */
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static const struct berth_field threshold_fields[] = {
     { argument, BERTH_DOUBLE, CONDITION_##name * sizeof(double), NULL, 0 },
     CONDITIONS(X)
 #undef X
-    { 0 },
+        { 0 },
 };
 static const struct berth_field fields[] = {
     BERTH_FIELD("interval", BERTH_DURATION, struct args, interval_ns),
@@ -233,10 +233,11 @@ static int add_rule(struct self *self, const struct berth_env *env, const struct
     while (rule.when < CONDITION_COUNT && !berth_is(args->when, conditions[rule.when].name))
         rule.when++;
     if (rule.when == CONDITION_COUNT)
-        return berth_fail(err,
-                          "rules[%u].when: expected ShortRunning, LongRunning, CPUHeavy, MemoryHeavy, Pending, "
-                          "Busy, Idle, Uneven, Slow or Failing, got \"" BERTH_FMT "\"",
-                          number, BERTH_ARG(args->when));
+        return berth_fail(
+            err,
+            "rules[%u].when: expected ShortRunning, LongRunning, CPUHeavy, MemoryHeavy, Pending, "
+            "Busy, Idle, Uneven, Slow or Failing, got \"" BERTH_FMT "\"",
+            number, BERTH_ARG(args->when));
     if (rule.weight == BERTH_SCORER_NONE)
         return berth_fail(err, "rules[%u].plugin: expected a plugin of weights, got \"" BERTH_FMT "\"",
                           number, BERTH_ARG(args->plugin));
@@ -304,9 +305,8 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     if (!self->rules_len)
         berth_log(0, NAME ": no rule is about a plugin that scores in profile %s, so no weight is moved",
                   self->profile);
-    workloads_init(
-        &self->workloads, env, NAME,
-        &(struct workloads_options){ args->window_ns, args->short_ns, args->long_ns });
+    workloads_init(&self->workloads, env, NAME,
+                   &(struct workloads_options){ args->window_ns, args->short_ns, args->long_ns });
     self->workloads.is_needed = is_needed;
     *ret_self = self;
     return 0;
@@ -383,8 +383,8 @@ static void count_move(const struct self *self, const struct workload *workload,
     berth_metric_add(berth_metric_get(&counter, labels), 1);
 }
 
-/* Away from the configured weight: one step. Back to it: as many steps as intervals have passed, since nothing was decided
- * for the namespace meanwhile. A move ends at the configured weight. */
+/* Away from the configured weight: one step. Back to it: as many steps as intervals have passed, for nothing of the
+ * namespace was decided meanwhile. A move ends at the configured weight. */
 static int32_t next_weight(const struct weight *weight, int32_t from, int32_t target, int64_t intervals)
 {
     int32_t end = target;
@@ -425,7 +425,10 @@ static void evaluate_weight(struct self *self, struct workload *workload, uint32
         explain(self, workload, number, held, votes > 0 ? 1 : -1, now, reason);
     else
         snprintf(reason, sizeof(reason), "back to %d: no rule applies any more", weight->configured);
-    move(self, workload, number, votes > 0 ? weight->max : votes < 0 ? weight->min : weight->configured,
+    move(self, workload, number,
+         votes > 0   ? weight->max
+         : votes < 0 ? weight->min
+                     : weight->configured,
          reason, intervals);
 }
 
@@ -486,8 +489,8 @@ static void observe(void *data, const struct berth_observation *what)
     struct workload *workload =
         workloads_get(&self->workloads, berth_object_namespace(berth_info_pod(pod)), now);
     if (kind != BERTH_ATTEMPT_BEGINS)
-        workloads_attempt(&self->workloads, workload, kind == BERTH_ATTEMPT_PLACED,
-                          berth_observed_wait(what), now);
+        workloads_attempt(&self->workloads, workload, kind == BERTH_ATTEMPT_PLACED, berth_observed_wait(what),
+                          now);
     else if (workload)
         evaluate(self, workload, now);
 }

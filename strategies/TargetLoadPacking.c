@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "json_scan.h"
 #include "at_once.h"
+#include "json_scan.h"
 #include "load.h"
 #include "pod_amounts.h"
 

@@ -89,8 +89,9 @@ static struct workload *place_for(struct workloads *workloads, int64_t now)
         return &workloads->items[workloads->len++];
     struct workload *workload = now < workloads->full_until ? NULL : dispensable(workloads, now);
     if (!workload) {
-        workloads->full_until = now < workloads->full_until ? workloads->full_until
-                                                            : now + workloads->options.window_ns / WINDOW_PARTS;
+        workloads->full_until = now < workloads->full_until
+                                    ? workloads->full_until
+                                    : now + workloads->options.window_ns / WINDOW_PARTS;
         return NULL;
     }
     free(workload->name);
@@ -106,8 +107,8 @@ struct workload *workloads_get(struct workloads *workloads, struct berth_str nam
     if (!workload)
         return NULL;
     if (!workloads->slots[slot]) {
-        *workload = (struct workload){ .name = strndup(name.ptr ? name.ptr : "", name.len),
-                                       .hash = hash_of(name) };
+        *workload =
+            (struct workload){ .name = strndup(name.ptr ? name.ptr : "", name.len), .hash = hash_of(name) };
         if (!workload->name)
             abort();
         workloads->slots[slot] = workloads->len;

@@ -59,7 +59,7 @@ struct workloads_options {
 struct workloads {
     struct workloads_options options;
     struct load load;
-    struct window window; /* of all attempts of the profile */
+    struct window window;                             /* of all attempts of the profile */
     double allocatable[LOAD_RESOURCES], mean, spread; /* of the last survey */
     uint32_t nodes;
     struct workload *items;

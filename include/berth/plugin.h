@@ -382,16 +382,17 @@ struct berth_plugin {
     /* What became of pods: berth_observed_kind(). It is called between decisions, and may change the plugin's data.
      * Everything that it depends on comes from berth, so that a replay repeats it. */
     void (*observe)(void *self, const struct berth_observation *what);
-    /* filter and score for many nodes at once, as they are in the cluster: a call per node takes longer than most rules.
-     * Filter and score must be there, too, and give the same, for other uses: ret[i] is about the node rows.items[i].
-     * Whether a node fits is enough: why it does not is asked of filter, where that is needed. */
+    /* filter and score for many nodes at once, as they are in the cluster: a call per node takes longer than most
+     * rules. ret[i] is about the node rows.items[i]. Whether a node fits is enough: filter says why not, where that is
+     * needed. filter and score must be there, too, and give the same. */
     void (*filter_nodes)(struct berth_cycle *cycle, struct berth_rows rows, bool *ret_fits);
     void (*score_nodes)(struct berth_cycle *cycle, struct berth_rows rows, int64_t *ret);
 };
 
 /* ---- observations ---- */
 enum berth_observed {
-    BERTH_ATTEMPT_BEGINS = 0, /* a pod of this profile is about to be decided; sometimes told twice, at the same time */
+    BERTH_ATTEMPT_BEGINS =
+        0, /* a pod of this profile is about to be decided; sometimes told twice, at the same time */
     BERTH_ATTEMPT_PLACED = 1, /* it got a node */
     BERTH_ATTEMPT_FAILED = 2, /* it got none */
     BERTH_POD_GONE = 3,       /* a pod of any scheduler that was bound to a node has ended, or was deleted */

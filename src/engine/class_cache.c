@@ -95,7 +95,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
     row_memo_clear(&table->useless);
     table->table.scratch = &cache->scratch;
     arena_reset(&cache->scratch);
-    if (!table_prepare(&table->table, cache->cluster, profile, pod, weights) || !table_fill(&table->table, all))
+    if (!table_prepare(&table->table, cache->cluster, profile, pod, weights) ||
+        !table_fill(&table->table, all))
         return false;
     groups_build(&table->groups, &table->table, ranked);
     table->synced_seq = cluster_seq(cache->cluster);

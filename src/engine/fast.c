@@ -171,8 +171,8 @@ static bool search_by_rows(struct search *search)
         if (place != PLACE_LAST && per_node->filters_last)
             continue;
         if (per_node->filters_len) {
-            struct status status = per_node_filter(
-                per_node, search->cycle, row, number ? place : row_place(&search->source->table, row));
+            struct status status = per_node_filter(per_node, search->cycle, row,
+                                                   number ? place : row_place(&search->source->table, row));
             if (!status_ok(status) && !status_rejected(status))
                 return false;
             if (!status_ok(status))
@@ -391,8 +391,7 @@ static void rank_scores(const struct candidates *candidates, struct ranking *ran
         for (uint32_t i = 0; i < table->scores.len; i++) {
             const struct table_part *part = &table->parts[table->scores.items[i]];
             if (part->scores_groups)
-                ranking->scores[k][i] +=
-                    candidates->scores[(size_t)i * candidates->len + at] * part->weight;
+                ranking->scores[k][i] += candidates->scores[(size_t)i * candidates->len + at] * part->weight;
         }
     }
 }
@@ -581,7 +580,8 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
     enum table_kind kind = engine->cluster->nominations   ? TABLE_RANKED
                            : engine->slowest == PATH_SCAN ? TABLE_SCANNED
                                                           : TABLE_EITHER;
-    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, cycle->weights, kind);
+    struct class_table *source =
+        class_cache_get(engine->classes, cycle->profile, cycle->info, cycle->weights, kind);
     if (!source)
         return false;
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;

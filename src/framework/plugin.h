@@ -123,8 +123,8 @@ struct plugin {
     /* Between decisions: what became of pods (framework/observation.h). */
     void (*observe)(void *self, const struct observation *what);
 
-    /* The same answers as filter and score give, for many nodes at once, which the fast paths use. The rows are of nodes as
-     * they are, and need not be in order. May be NULL. */
+    /* The same answers as filter and score give, for many nodes at once, which the fast paths use. The rows are of
+     * nodes as they are, and need not be in order. */
     void (*filter_nodes)(struct cycle *cycle, struct row_list rows, bool *ret_fits);
     void (*score_nodes)(struct cycle *cycle, struct row_list rows, int64_t *ret);
 
@@ -206,8 +206,8 @@ struct cycle {
     struct row_list feasible;  /* at PreScore: cycle_feasible() */
     struct row_lister *lister; /* makes the list where it is not there yet; may be NULL */
     struct row_memo *useless;  /* at PostFilter: row_memo.h; NULL: nothing is remembered */
-    bool may_try; /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
-    bool may_weigh;                /* a plugin is called that may set weights */
+    bool may_try;   /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
+    bool may_weigh; /* a plugin is called that may set weights */
     struct score_weights *weights; /* weights.h, in the arena; NULL: as configured */
 };
 

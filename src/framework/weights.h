@@ -16,8 +16,8 @@ struct weight_reason {
 };
 
 struct score_weights {
-    int32_t of[PLUGINS_MAX]; /* by plugin index */
-    uint64_t set;            /* plugins whose weight is not the configured one */
+    int32_t of[PLUGINS_MAX];                   /* by plugin index */
+    uint64_t set;                              /* plugins whose weight is not the configured one */
     struct weight_reason reasons[PLUGINS_MAX]; /* of those */
 };
 
@@ -29,8 +29,8 @@ static inline int32_t weight_of(const struct score_weights *weights, const struc
 
 /* Calls the plugins that set weights, in the order of the profile; the last one to set a weight counts. */
 void run_weigh(struct cycle *cycle);
-/* For such a plugin, while it is called. The reason is copied. False: no such scorer, a weight out of range, or no plugin
- * is being called for it. */
+/* For such a plugin, while it is called. The reason is copied. False: no such scorer, a weight out of range, or no
+ * plugin is being called for it. */
 bool weights_set(struct cycle *cycle, uint32_t index, int32_t weight, struct str reason);
 
 #endif

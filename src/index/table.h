@@ -81,7 +81,7 @@ struct table {
         zero_scores; /* likewise, those that take part with a score of 0 for every node: they are not called */
     uint64_t version;
     bool is_reweighted; /* the weights are not those of the configuration */
-    bool must_rebuild; /* a form found that its inputs no longer suffice */
+    bool must_rebuild;  /* a form found that its inputs no longer suffice */
 };
 
 /* A group of rows with the same inputs, as forms see it. */

@@ -28,7 +28,7 @@ struct explain_extender {
 };
 
 struct explain_options {
-    int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
+    int64_t now_ns;        /* since 1970; claims have a time after which they are overdue */
     int64_t wall_ahead_ns; /* the time of day is that much later */
     /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
     bool live;

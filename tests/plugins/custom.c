@@ -1,8 +1,8 @@
 /* custom.c: the plugins that tests/cli/user-files/custom-plugins.yaml names, as its owner may have written them.
  *
  *     CustomFilterPlugin   no pods on nodes that are labelled `custom: closed`
- *     CustomScorePlugin    weightFactor for a node that is labelled `custom: good`; with enableGPUScheduling, as much again
- *                          for a node that has a GPU */
+ *     CustomScorePlugin    weightFactor for a node that is labelled `custom: good`; with enableGPUScheduling, as much
+ *                          again for a node that has a GPU */
 #include <berth/plugin.h>
 
 struct args {
@@ -41,8 +41,10 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
 }
 
 static const struct berth_plugin custom_filter = { .name = "CustomFilterPlugin", .filter = filter };
-static const struct berth_plugin custom_score = {
-    .name = "CustomScorePlugin", .args = fields, .args_size = sizeof(struct args), .init = init, .score = score
-};
+static const struct berth_plugin custom_score = { .name = "CustomScorePlugin",
+                                                  .args = fields,
+                                                  .args_size = sizeof(struct args),
+                                                  .init = init,
+                                                  .score = score };
 
 BERTH_PLUGINS(&custom_filter, &custom_score)

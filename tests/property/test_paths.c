@@ -29,7 +29,7 @@ static struct options {
 /* The number of decisions, and by which path. */
 static struct counts {
     uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], tried[PATH_COUNT];
-    uint64_t reweighted; /* with other weights than those of the configuration */
+    uint64_t reweighted;                            /* with other weights than those of the configuration */
     uint64_t ranked;                                /* nodes, with the scores of each plugin */
     uint64_t with_volumes, with_volumes_fast, held; /* decisions of pods with volumes; those that held some */
 } counts;

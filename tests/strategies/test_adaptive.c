@@ -1,8 +1,8 @@
-/* test_adaptive.c: AdaptiveSchedulingPlugin in an engine: what it observes over time, how weights move and come back, and
- * that a replay repeats its decisions. test_alike.c compares the paths of a decision.
+/* test_adaptive.c: AdaptiveSchedulingPlugin in an engine: what it observes over time, how weights move and come back,
+ * and that a replay repeats its decisions. test_alike.c compares the paths of a decision.
  *
- * test_adaptive.py has the conditions that follow from objects. The clock begins 100,000 s after 1970; the cluster is one
- * node of 10 cores, of which pods that run before use half. ImageLocality is the plugin whose weight moves. */
+ * test_adaptive.py has the conditions that follow from objects. The clock begins 100,000 s after 1970; the cluster is
+ * one node of 10 cores, of which pods that run before use half. ImageLocality is the plugin whose weight moves. */
 #include "unit/replay/recorded.h"
 
 #include <dlfcn.h>
@@ -18,8 +18,8 @@
 #define RULE(when, direction) "{when: " when ", plugin: ImageLocality, direction: " direction "}"
 #define WEIGHTS "weights: [{plugin: ImageLocality, min: 0, max: 4, step: 1}], minObservations: 4"
 #define MOVES(namespace, direction) \
-    "berth_strategy_weight_moves_total{direction=\"" direction "\",namespace=\"" namespace \
-    "\",plugin=\"ImageLocality\",profile=\"default-scheduler\"}"
+    "berth_strategy_weight_moves_total{direction=\"" direction \
+    "\",namespace=\"" namespace "\",plugin=\"ImageLocality\",profile=\"default-scheduler\"}"
 
 static struct loaded loaded;
 
@@ -58,17 +58,16 @@ static void begin_on(struct engine_fixture *e, const char *args, enum decision_p
              "AdaptiveSchedulingPlugin, args: {%s}}]}]}",
              args);
     engine_fixture_init(e, config,
-                        &(struct engine_options){ .slowest = slowest,
-                                                  .now_ns = BEGINS,
-                                                  .seed = 1,
-                                                  .registry = &loaded.registry });
+                        &(struct engine_options){
+                            .slowest = slowest, .now_ns = BEGINS, .seed = 1, .registry = &loaded.registry });
     e->f.add = add_to_engine;
 }
 
 static void set_node(struct engine_fixture *e, const char *name, int cpus)
 {
-    fixture_loadf(&e->f, "{kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: %d, memory: 64Gi, "
-                         "pods: 500}}}",
+    fixture_loadf(&e->f,
+                  "{kind: Node, metadata: {name: %s}, status: {allocatable: {cpu: %d, memory: 64Gi, "
+                  "pods: 500}}}",
                   name, cpus);
 }
 
@@ -76,8 +75,9 @@ static void begin(struct engine_fixture *e, const char *args)
 {
     begin_on(e, args, PATH_INDEX);
     set_node(e, "a", 10);
-    fixture_loadf(&e->f, "{kind: Pod, metadata: {name: half, namespace: other, uid: half}, spec: {nodeName: a, "
-                         "containers: [{name: c, resources: {requests: {cpu: 5}}}]}}");
+    fixture_loadf(&e->f,
+                  "{kind: Pod, metadata: {name: half, namespace: other, uid: half}, spec: {nodeName: a, "
+                  "containers: [{name: c, resources: {requests: {cpu: 5}}}]}}");
 }
 
 static void set_pod(struct engine_fixture *e, const char *namespace, uint32_t number, const char *cpu,
@@ -231,8 +231,9 @@ static void test_moves_are_limited_and_taken_back(void **state _unused_)
         assert_int_equal(decide(&e, "limits"), up[i]); /* an interval has not passed */
         e.now_ns += SECOND;
     }
-    assert_true(is_shown("berth_strategy_weight{namespace=\"limits\",plugin=\"ImageLocality\",profile=\"default-"
-                         "scheduler\"} 4\n"));
+    assert_true(
+        is_shown("berth_strategy_weight{namespace=\"limits\",plugin=\"ImageLocality\",profile=\"default-"
+                 "scheduler\"} 4\n"));
     set_node(&e, "a", 5); /* all of it is in use */
     assert_int_equal(decide(&e, "limits"), 3);
     e.now_ns += 125 * SECOND; /* nothing was decided: two steps back */
@@ -249,8 +250,8 @@ static void test_a_weight_turns_round(void **state _unused_)
 {
     static const int32_t down[] = { 3, 2, 1, 0, 0 };
     struct engine_fixture e;
-    begin(&e, WEIGHTS ", thresholds: {idle: 0.6, busy: 0.9}, rules: [" RULE("Idle", "Up") "," RULE("Busy",
-                                                                                                 "Down") "]");
+    begin(&e, WEIGHTS
+          ", thresholds: {idle: 0.6, busy: 0.9}, rules: [" RULE("Idle", "Up") "," RULE("Busy", "Down") "]");
     for (int i = 0; i < 3; i++, e.now_ns += 60 * SECOND)
         decide(&e, "shop");
     set_node(&e, "a", 5);
@@ -264,8 +265,8 @@ static void test_a_weight_turns_round(void **state _unused_)
 static void test_rules_are_weighed_against_each_other(void **state _unused_)
 {
     struct engine_fixture e;
-    begin(&e, WEIGHTS ", thresholds: {idle: 0.6, busy: 0.4}, rules: [" RULE("Idle", "Up") "," RULE("Busy",
-                                                                                                 "Down") "]");
+    begin(&e, WEIGHTS
+          ", thresholds: {idle: 0.6, busy: 0.4}, rules: [" RULE("Idle", "Up") "," RULE("Busy", "Down") "]");
     assert_int_equal(decide(&e, "shop"), 1); /* one for up, one for down */
     engine_fixture_release(&e);
 }

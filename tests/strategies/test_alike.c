@@ -19,7 +19,8 @@ enum { STEPS = 150, NODES = 130, SEEDS = 3, PERCENTAGE = 60 };
 #define ADAPTIVE_ARGS \
     "interval: 10s, window: 1m, minObservations: 3, hysteresis: 0, thresholds: {uneven: 0.1, busy: 0.4, " \
     "pending: 0.1}, weights: [{plugin: ImageLocality, min: 0, max: 9, step: 2}, {plugin: NodeResourcesFit, " \
-    "min: 0, max: 50, step: 7}, {plugin: NodeResourcesBalancedAllocation, min: 1, max: 40, step: 9}], rules: " \
+    "min: 0, max: 50, step: 7}, {plugin: NodeResourcesBalancedAllocation, min: 1, max: 40, step: 9}], " \
+    "rules: " \
     "[{when: Pending, plugin: ImageLocality, direction: Up}, {when: Uneven, plugin: NodeResourcesFit, " \
     "direction: Up}, {when: Busy, plugin: NodeResourcesFit, direction: Down}, {when: Idle, plugin: " \
     "NodeResourcesBalancedAllocation, direction: Up}, {when: CPUHeavy, plugin: " \
@@ -95,11 +96,10 @@ static void begin(struct engine_fixture *e, const struct strategy *strategy, enu
              "3}%s%s%s]}}, pluginConfig: [{name: %s, args: {%s}}]}]}",
              PERCENTAGE, strategy->name, strategy->more ? ", {name: " : "",
              strategy->more ? strategy->more : "", strategy->more ? "}" : "", strategy->name, strategy->args);
-    engine_fixture_init(e, config,
-                        &(struct engine_options){ .slowest = slowest,
-                                                  .now_ns = 100000 * NS_PER_SECOND,
-                                                  .seed = 1,
-                                                  .registry = &loaded.registry });
+    engine_fixture_init(
+        e, config,
+        &(struct engine_options){
+            .slowest = slowest, .now_ns = 100000 * NS_PER_SECOND, .seed = 1, .registry = &loaded.registry });
     e->f.add = add_to_engine;
 }
 
@@ -111,13 +111,14 @@ static uint32_t below(struct rng *rng, uint32_t end)
 static void set_node(struct engine_fixture *e, struct rng *rng, uint32_t number)
 {
     static const char *const models[] = { "big", "small", "odd" }, *const zones[] = { "a", "b", "edge" };
-    fixture_loadf(&e->f,
-                  "{kind: Node, metadata: {name: n%u, labels: {model: %s, zone: %s, number: '%u', spot: '%s', "
-                  "price: '0.%u', node-level: %s}}, status: {allocatable: {cpu: %u, memory: %uGi, pods: 99, "
-                  "nvidia.com/gpu: %u}, images: [{names: ['i%u'], sizeBytes: 900000000}]}}",
-                  number, models[below(rng, 3)], zones[below(rng, 3)], below(rng, 50),
-                  below(rng, 3) ? "false" : "true", 1 + below(rng, 9), below(rng, 2) ? "core" : "other",
-                  4 + below(rng, 9), 4 + below(rng, 30), below(rng, 3) ? 0 : 4, below(rng, 3));
+    fixture_loadf(
+        &e->f,
+        "{kind: Node, metadata: {name: n%u, labels: {model: %s, zone: %s, number: '%u', spot: '%s', "
+        "price: '0.%u', node-level: %s}}, status: {allocatable: {cpu: %u, memory: %uGi, pods: 99, "
+        "nvidia.com/gpu: %u}, images: [{names: ['i%u'], sizeBytes: 900000000}]}}",
+        number, models[below(rng, 3)], zones[below(rng, 3)], below(rng, 50), below(rng, 3) ? "false" : "true",
+        1 + below(rng, 9), below(rng, 2) ? "core" : "other", 4 + below(rng, 9), 4 + below(rng, 30),
+        below(rng, 3) ? 0 : 4, below(rng, 3));
 }
 
 /* Some are old, some never come. */
@@ -191,7 +192,8 @@ static void compare(const struct strategy *strategy, uint64_t seed)
     }
     uint64_t plainly = engines[PATH_INDEX].engine.stats.decisions[PATH_PLAIN];
     if (placed < STEPS / 4 || plainly > STEPS / 2)
-        fail_msg("%s: %u placed, %llu by the plain path", strategy->name, placed, (unsigned long long)plainly);
+        fail_msg("%s: %u placed, %llu by the plain path", strategy->name, placed,
+                 (unsigned long long)plainly);
     for (int path = 0; path < PATH_COUNT; path++)
         engine_fixture_release(&engines[path]);
 }
