@@ -8,6 +8,7 @@
  * plugin. The arguments corePool and forbidden are rules and `together` in an older form. */
 #include <berth/plugin.h>
 
+#include "at_once.h"
 #include "node_value.h"
 #include "row_cache.h"
 
@@ -290,15 +291,16 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return facts_of(cycle)->rules ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+AT_ONCE struct berth_status judge(const struct pod_facts *pod, struct berth_node_view node)
 {
-    const struct pod_facts *pod = facts_of(cycle);
     if (!pod->rules)
         return BERTH_OK;
     const struct node_facts *facts = row_cache_get(&pod->self->nodes, pod->self, node);
     uint64_t broken = pod->rules & ~facts->satisfied;
     return broken ? pod->self->rules[__builtin_ctzll(broken)].rejection : BERTH_OK;
 }
+
+FILTER_SLOTS(facts_of, judge)
 
 /* ---- Score ---- */
 static int64_t *domain_pods(struct domains *domains, struct berth_str name)
@@ -333,11 +335,8 @@ static void count_domains(struct berth_cycle *cycle, const struct self *self, st
     facts->domains = domains;
 }
 
-static int64_t together_score(struct berth_cycle *cycle, const struct self *self, struct pod_facts *facts,
-                              struct berth_node_view node)
+static int64_t together_score(const struct self *self, struct pod_facts *facts, struct berth_node_view node)
 {
-    if (!facts->domains)
-        count_domains(cycle, self, facts);
     struct berth_str name = berth_node_label(node, self->together.node_label.ptr);
     const int64_t *count = name.ptr ? domain_pods(facts->domains, name) : NULL;
     return count ? *count * BERTH_SCORE_MAX / facts->domains->most : 0;
@@ -349,9 +348,17 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return facts->wanted_len || facts->together.ptr ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+/* With what is counted for the first node. */
+static struct pod_facts *counted_facts(struct berth_cycle *cycle)
 {
     struct pod_facts *facts = facts_of(cycle);
+    if (facts->together.ptr && !facts->domains)
+        count_domains(cycle, facts->self, facts);
+    return facts;
+}
+
+AT_ONCE int64_t node_score(struct pod_facts *facts, struct berth_node_view node)
+{
     struct self *self = facts->self;
     int64_t sum = 0, parts = facts->wanted_len;
     if (parts) {
@@ -363,12 +370,13 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
                            : self->preferences[i].otherwise;
     }
     if (facts->together.ptr) {
-        sum += together_score(cycle, self, facts, node);
+        sum += together_score(self, facts, node);
         parts++;
     }
-    *ret = parts ? sum / parts : 0;
-    return BERTH_OK;
+    return parts ? sum / parts : 0;
 }
+
+SCORE_SLOTS(counted_facts, node_score)
 
 /* ---- waking ---- */
 static bool satisfies(const struct self *self, uint64_t rules, const void *node)
@@ -420,8 +428,10 @@ static const char *const reads[] = { "metadata.labels", NULL };
         .release = release, \
         .pre_filter = pre_filter, \
         .filter = filter, \
+        .filter_nodes = filter_nodes, \
         .pre_score = pre_score, \
         .score = score, \
+        .score_nodes = score_nodes, \
         .events = events, \
         .reads = reads, \
     }

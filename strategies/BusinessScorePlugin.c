@@ -12,6 +12,7 @@
  * differs between pods. */
 #include <berth/plugin.h>
 
+#include "at_once.h"
 #include "node_price.h"
 #include "row_cache.h"
 
@@ -448,9 +449,8 @@ static const struct attempt *attempt_of(struct berth_cycle *cycle)
     return *state;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+AT_ONCE int64_t node_score(const struct attempt *attempt, struct berth_node_view node)
 {
-    const struct attempt *attempt = attempt_of(cycle);
     struct self *self = attempt->self;
     const struct args *args = self->args;
     const struct node_parts *parts = row_cache_get(&self->nodes, self, node);
@@ -461,9 +461,10 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
             &reliability, args->reliability.age.weight,
             step_score(&args->reliability.age.steps, (double)(now_s - parts->created_s) / SECONDS_PER_HOUR));
     int64_t sum = parts->fixed + args->weights.reliability * mean_of(&reliability, args->unknown);
-    *ret = (uint32_t)sum / self->weight;
-    return BERTH_OK;
+    return (uint32_t)sum / self->weight;
 }
+
+SCORE_SLOTS(attempt_of, node_score)
 
 /* No `reads`: the creation of a pod would put every pod in a class of its own, and no pod is skipped here. */
 static const struct berth_plugin business_score = {
@@ -475,6 +476,7 @@ static const struct berth_plugin business_score = {
     .init = init,
     .release = release,
     .score = score,
+    .score_nodes = score_nodes,
 };
 
 BERTH_PLUGINS(&business_score)

@@ -10,6 +10,7 @@
  * price of its node; cost/spot: never keeps it off spot nodes. */
 #include <berth/plugin.h>
 
+#include "at_once.h"
 #include "node_price.h"
 #include "row_cache.h"
 
@@ -273,11 +274,12 @@ static struct berth_status judge(const struct self *self, const struct pod_cost 
     return BERTH_OK;
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+AT_ONCE struct berth_status judge_node(const struct pod_cost *pod, struct berth_node_view node)
 {
-    const struct pod_cost *pod = pod_of(cycle);
     return judge(pod->self, pod, row_cache_get(&pod->self->nodes, pod->self, node));
 }
+
+FILTER_SLOTS(pod_of, judge_node)
 
 /* ---- Score ---- */
 #define TOO_EXPENSIVE INT64_MAX
@@ -295,19 +297,18 @@ static int64_t too_expensive(struct self *self)
 }
 
 /* Spot nodes that are preferred are negative: -1 - cost. */
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+AT_ONCE int64_t node_score(const struct pod_cost *pod, struct berth_node_view node)
 {
-    const struct pod_cost *pod = pod_of(cycle);
     struct self *self = pod->self;
     const struct node_cost *there = row_cache_get(&self->nodes, self, node);
     double cost = self->by_pod ? pod->value * there->factor : there->price;
     int64_t raw = cost < COST_MAX ? (int64_t)(cost * 1e6 + 0.5) : (int64_t)(COST_MAX * 1e6);
     if (pod->is_limited && judge(self, pod, there).code)
-        *ret = too_expensive(self);
-    else
-        *ret = self->args->prefers_spot && there->is_spot ? -1 - raw : raw;
-    return BERTH_OK;
+        return too_expensive(self);
+    return self->args->prefers_spot && there->is_spot ? -1 - raw : raw;
 }
+
+SCORE_SLOTS(pod_of, node_score)
 
 static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
 {
@@ -391,7 +392,9 @@ static const char *const reads[] = { "metadata.labels",
         .release = release, \
         .pre_filter = pre_filter, \
         .filter = filter, \
+        .filter_nodes = filter_nodes, \
         .score = score, \
+        .score_nodes = score_nodes, \
         .normalize = normalize, \
         .events = events, \
         .reads = reads, \

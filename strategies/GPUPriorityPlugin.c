@@ -9,6 +9,7 @@
  * complete nodes stay free for large jobs. */
 #include <berth/plugin.h>
 
+#include "at_once.h"
 #include "node_value.h"
 
 enum { GPU_POD = 100, OTHER_POD_GPU_NODE = 10, OTHER_POD = 50, RESOURCES_MAX = 16 };
@@ -124,9 +125,8 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return request->any || request->self->args->strict ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+AT_ONCE struct berth_status judge(const struct request *request, struct berth_node_view node)
 {
-    const struct request *request = request_of(cycle);
     const struct self *self = request->self;
     bool is_gpu_node = gpu_of(self, request, node) >= 0;
     if (request->any && !is_gpu_node)
@@ -135,6 +135,8 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
         return BERTH_REJECT(BERTH_UNRESOLVABLE, "node(s) were kept for GPU pods");
     return BERTH_OK;
 }
+
+FILTER_SLOTS(request_of, judge)
 
 /* ---- Score ---- */
 static struct berth_status pre_score(struct berth_cycle *cycle)
@@ -162,9 +164,8 @@ static int64_t ranked(const struct self *self, int64_t amount, struct berth_node
     return model_score(self, node) - (left > 0 ? 49 * left / has : 0);
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+AT_ONCE int64_t node_score(const struct request *request, struct berth_node_view node)
 {
-    const struct request *request = request_of(cycle);
     const struct self *self = request->self;
     int gpu = gpu_of(self, request, node);
     int64_t raw;
@@ -174,9 +175,10 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
         raw = 0;
     else
         raw = self->ranks ? ranked(self, request->amounts[gpu], node, gpu) : GPU_POD;
-    *ret = raw * self->args->gpu_weight / 100;
-    return BERTH_OK;
+    return raw * self->args->gpu_weight / 100;
 }
+
+SCORE_SLOTS(request_of, node_score)
 
 /* ---- waking ---- */
 static bool accepts(const struct self *self, const struct request *request, const void *node)
@@ -218,8 +220,10 @@ static const char *const reads[] = { "spec.containers[].resources", "spec.initCo
         .init = init, \
         .pre_filter = pre_filter, \
         .filter = filter, \
+        .filter_nodes = filter_nodes, \
         .pre_score = pre_score, \
         .score = score, \
+        .score_nodes = score_nodes, \
         .events = events, \
         .reads = reads, \
     }

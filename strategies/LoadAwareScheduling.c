@@ -12,6 +12,7 @@
  * DaemonSets are not filtered. */
 #include <math.h>
 
+#include "at_once.h"
 #include "json_scan.h"
 #include "koord_pod.h"
 #include "pod_amounts.h"
@@ -554,9 +555,8 @@ static struct berth_status judge_use(const struct node *node, const struct state
     return BERTH_OK;
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view view)
+AT_ONCE struct berth_status judge(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     if (state->is_daemon)
         return BERTH_OK;
@@ -572,6 +572,8 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
                    : BERTH_OK;
     return sample == LOAD_USABLE || sample == LOAD_OLD ? judge_use(node, state) : BERTH_OK;
 }
+
+FILTER_SLOTS(state_of, judge)
 
 /* ---- Score ---- */
 static struct berth_status pre_score(struct berth_cycle *cycle)
@@ -604,17 +606,17 @@ static int64_t score_of(const struct self *self, const struct node *node, const 
     return weights > 0 ? (sum + lowest * dominant) / weights : 0;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
-    *ret = 0;
-    if (load_usable(&self->load, &node->row, view, state->now))
-        *ret = score_of(self, node, state,
-                        self->args->score_by_prod && state->is_prod ? node->prod_use : node->score_use);
-    return BERTH_OK;
+    if (!load_usable(&self->load, &node->row, view, state->now))
+        return 0;
+    return score_of(self, node, state,
+                    self->args->score_by_prod && state->is_prod ? node->prod_use : node->score_use);
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 /* ---- waking ---- */
 /* Whether a pod that uses nothing would be rejected: then any is, and need not be looked at. */
@@ -666,8 +668,10 @@ static const struct berth_plugin load_aware_scheduling = {
     .release = release,
     .pre_filter = pre_filter,
     .filter = filter,
+    .filter_nodes = filter_nodes,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .events = events,
     .kinds = kinds,
 };

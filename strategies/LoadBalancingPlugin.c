@@ -8,6 +8,7 @@
  * without a request counts as 0.1 cores and 200 MiB, as for the built-in scorers. */
 #include <math.h>
 
+#include "at_once.h"
 #include "load.h"
 
 struct weights {
@@ -113,9 +114,8 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return BERTH_OK;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
     bool is_usable = load_usable(&self->load, &node->row, view, state->now);
@@ -127,9 +127,10 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
         if (left > 0)
             sum += self->weights[i] * left / total;
     }
-    *ret = load_round(sum * BERTH_SCORE_MAX);
-    return BERTH_OK;
+    return load_round(sum * BERTH_SCORE_MAX);
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 static const char *const reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
                                      "spec.overhead", "spec.resources", NULL };
@@ -145,6 +146,7 @@ static const struct berth_plugin load_balancing = {
     .release = release,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .reads = reads,
     .kinds = kinds,
 };

@@ -8,6 +8,7 @@
  * A node without a usable sample has 0. Fresh pods are those placed since the sample began. */
 #include <math.h>
 
+#include "at_once.h"
 #include "load.h"
 
 struct args {
@@ -96,15 +97,13 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return BERTH_OK;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
     double risk = -1; /* the higher one of those that are known */
-    *ret = 0;
     if (!load_usable(&self->load, &node->row, view, state->now))
-        return BERTH_OK;
+        return 0;
     for (int i = 0; i < LOAD_RESOURCES; i++) {
         if (node->use[i] < 0)
             continue;
@@ -112,9 +111,10 @@ static struct berth_status score(struct berth_cycle *cycle, struct berth_node_vi
         double of_resource = (mu + node->sigma[i]) / 2;
         risk = of_resource > risk ? of_resource : risk;
     }
-    *ret = risk < 0 ? 0 : load_round((1 - risk) * BERTH_SCORE_MAX);
-    return BERTH_OK;
+    return risk < 0 ? 0 : load_round((1 - risk) * BERTH_SCORE_MAX);
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 static const char *const reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
                                      "spec.overhead", "spec.resources", NULL };
@@ -130,6 +130,7 @@ static const struct berth_plugin load_variation_risk_balancing = {
     .release = release,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .reads = reads,
     .kinds = kinds,
 };

@@ -12,6 +12,7 @@
  * have 0. */
 #include <math.h>
 
+#include "at_once.h"
 #include "beta.h"
 #include "load.h"
 #include "pod_amounts.h"
@@ -199,24 +200,23 @@ static double risk_of_limits(const struct node *node, const struct amounts *pod,
     return limit > size ? (limit - size) / (limit - request) : 0;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
     double risk = 0;
-    *ret = 0;
     if (is_best_effort(&state->pod) || !load_usable(&self->load, &node->row, view, state->now))
-        return BERTH_OK;
+        return 0;
     for (int i = 0; i < LOAD_RESOURCES; i++) {
         double w = self->weights[i];
         double of_resource =
             load_clip(w * risk_of_limits(node, &state->pod, i) + (1 - w) * node->risk_load[i]);
         risk = of_resource > risk ? of_resource : risk;
     }
-    *ret = load_round((1 - risk) * BERTH_SCORE_MAX);
-    return BERTH_OK;
+    return load_round((1 - risk) * BERTH_SCORE_MAX);
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 static const char *const reads[] = { "spec.containers[].resources",
                                      "spec.initContainers[].resources",
@@ -236,6 +236,7 @@ static const struct berth_plugin low_risk_over_commitment = {
     .release = release,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .reads = reads,
     .kinds = kinds,
 };

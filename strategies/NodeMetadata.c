@@ -8,6 +8,7 @@
  * can be repeated; the differences are the same. */
 #include <berth/plugin.h>
 
+#include "at_once.h"
 #include "go_time.h"
 #include "node_value.h"
 #include "row_cache.h"
@@ -120,12 +121,12 @@ static struct self *begin(struct berth_cycle *cycle)
     return *state;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+AT_ONCE int64_t raw_score(struct self *self, struct berth_node_view node)
 {
-    struct self *self = begin(cycle);
-    *ret = ((const struct node_score *)row_cache_get(&self->nodes, self, node))->raw;
-    return BERTH_OK;
+    return ((const struct node_score *)row_cache_get(&self->nodes, self, node))->raw;
 }
+
+SCORE_SLOTS(begin, raw_score)
 
 /* The usual distances fit 64 bits when multiplied; dividing longer numbers is slow. */
 static int64_t share(uint64_t part, uint64_t range)
@@ -162,6 +163,7 @@ static const struct berth_plugin node_metadata = {
     .init = init,
     .release = release,
     .score = score,
+    .score_nodes = score_nodes,
     .normalize = normalize,
     .reads = reads,
 };

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "at_once.h"
 #include "json_scan.h"
 #include "load.h"
 
@@ -319,20 +320,19 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return BERTH_OK;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
     double milli = node->used_milli + state->pod_milli;
-    *ret = NO_SCORE;
     if (!load_usable(&self->load, &node->row, view, state->now) || !node->has_model ||
         milli > node->capacity_milli)
-        return BERTH_OK;
+        return NO_SCORE;
     double raw = SCALE * (power_of(self, node, milli, node->gpus_used + state->gpus) - node->power);
-    *ret = (int64_t)fmin(fmax(raw, -RAW_MAX), RAW_MAX); /* not NaN: fmin() and fmax() leave it out */
-    return BERTH_OK;
+    return (int64_t)fmin(fmax(raw, -RAW_MAX), RAW_MAX); /* not NaN: fmin() and fmax() leave it out */
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
 {
@@ -367,6 +367,7 @@ static const struct berth_plugin peaks = {
     .release = release,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .normalize = normalize,
     .reads = reads,
     .kinds = kinds,

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "at_once.h"
 #include "json_scan.h"
 #include "load.h"
 #include "pod_amounts.h"
@@ -156,19 +157,18 @@ static int64_t score_of(double use, double target)
     return load_round((100 - target) * use / target + target);
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view view, int64_t *ret)
+AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view view)
 {
-    const struct state *state = state_of(cycle);
     struct self *self = state->self;
     const struct node *node = load_row(&self->load, view);
     double capacity = node->capacity_milli;
-    *ret = 0;
     if (!load_usable(&self->load, &node->row, view, state->now))
-        return BERTH_OK;
+        return 0;
     double used = node->used_milli + state->pod_milli;
-    *ret = score_of(capacity > 0 ? 100 * used / capacity : 0, self->target);
-    return BERTH_OK;
+    return score_of(capacity > 0 ? 100 * used / capacity : 0, self->target);
 }
+
+SCORE_SLOTS(state_of, node_score)
 
 static const char *const reads[] = { "spec.containers[].resources", "spec.overhead", NULL };
 static const char *const kinds[] = { "NodeMetrics", NULL };
@@ -183,6 +183,7 @@ static const struct berth_plugin target_load_packing = {
     .release = release,
     .pre_score = pre_score,
     .score = score,
+    .score_nodes = score_nodes,
     .reads = reads,
     .kinds = kinds,
 };

@@ -58,9 +58,11 @@ extern "C" {
 #endif
 
 #define BERTH_ABI 1
-#define BERTH_REVISION 4
+#define BERTH_REVISION 5
 #define BERTH_SCORE_MAX 100
 #define BERTH_ROW_NONE UINT32_MAX
+#define BERTH_SCORER_NONE UINT32_MAX
+#define BERTH_WEIGHT_MAX 10000
 
 /* ---- opaque types ---- */
 struct berth_cycle;     /* one attempt to schedule one pod */
@@ -73,6 +75,7 @@ struct berth_event;     /* a change in the cluster */
 struct berth_arena;     /* memory that is freed all at once */
 struct berth_handle;    /* a plugin in a profile, for use by its own threads */
 struct berth_metric;
+struct berth_observation; /* what became of a pod; since revision 5 */
 
 /* ---- text ---- */
 /* A slice: not terminated, owns nothing. Absent: ptr is NULL. Print it with BERTH_FMT, BERTH_ARG. */
@@ -370,6 +373,29 @@ struct berth_plugin {
     /* Since revision 4. Kinds of objects that are fetched only for plugins that name them: "NodeMetrics", "PodMetrics".
      * Ends with NULL. NULL: none. */
     const char *const *kinds;
+
+    /* Since revision 5. The weights of scores for this pod: berth_set_weight() for each that is not the configured one.
+     * It is called once per attempt, before a node is looked at, and also to explain a decision: it must change nothing
+     * of the plugin's data, and depend on nothing but that and the pod. Pods of a class that get the same weights share
+     * what is known about nodes. It is called wherever the plugin is enabled: preScore, score or another point. */
+    void (*weigh)(struct berth_cycle *cycle);
+    /* What became of pods: berth_observed_kind(). It is called between decisions, and may change the plugin's data.
+     * Everything that it depends on comes from berth, so that a replay repeats it. */
+    void (*observe)(void *self, const struct berth_observation *what);
+    /* filter and score for many nodes at once, as they are in the cluster: a call per node takes longer than most
+     * rules. ret[i] is about the node rows.items[i]. Whether a node fits is enough: filter says why not, where that is
+     * needed. filter and score must be there, too, and give the same. */
+    void (*filter_nodes)(struct berth_cycle *cycle, struct berth_rows rows, bool *ret_fits);
+    void (*score_nodes)(struct berth_cycle *cycle, struct berth_rows rows, int64_t *ret);
+};
+
+/* ---- observations ---- */
+enum berth_observed {
+    BERTH_ATTEMPT_BEGINS =
+        0, /* a pod of this profile is about to be decided; sometimes told twice, at the same time */
+    BERTH_ATTEMPT_PLACED = 1, /* it got a node */
+    BERTH_ATTEMPT_FAILED = 2, /* it got none */
+    BERTH_POD_GONE = 3,       /* a pod of any scheduler that was bound to a node has ended, or was deleted */
 };
 
 /* ---- values of object fields ---- */
@@ -544,7 +570,22 @@ struct berth_metric_info {
     /* with their object, pods or samples, some of them several times; *position moves to now. Start with 0. */ \
     /* False: every node may have changed. */ \
     F(bool, node_changes, (const struct berth_cluster *cluster, uint64_t *position, struct berth_rows *ret), \
-      (cluster, position, ret))
+      (cluster, position, ret)) \
+    /* since revision 5: weights. In init() or later: the number of a plugin that scores in this profile, or */ \
+    /* BERTH_SCORER_NONE; its weight in the configuration. */ \
+    F(uint32_t, scorer, (const struct berth_handle *handle, const char *name), (handle, name)) \
+    F(int32_t, scorer_weight, (const struct berth_handle *handle, uint32_t scorer), (handle, scorer)) \
+    F(bool, set_weight, \
+      (struct berth_cycle * cycle, uint32_t scorer, int32_t weight, struct berth_str reason), \
+      (cycle, scorer, weight, \
+       reason)) /* weigh only: from 0 to BERTH_WEIGHT_MAX, with a reason that explain shows; it is copied */ \
+    /* what became of a pod, for observe. Times are nanoseconds since 1970. */ \
+    F(enum berth_observed, observed_kind, (const struct berth_observation *what), (what)) \
+    F(const struct berth_pod_info *, observed_pod, (const struct berth_observation *what), (what)) \
+    F(const struct berth_cluster *, observed_cluster, (const struct berth_observation *what), (what)) \
+    F(int64_t, observed_at, (const struct berth_observation *what), (what)) \
+    F(int64_t, observed_wait, (const struct berth_observation *what), \
+      (what)) /* of an attempt that is over: how long the pod has been ready to be decided, in nanoseconds */
 
 struct berth_host {
     uint32_t abi, size;

@@ -539,4 +539,12 @@ const struct berth_host host_table = {
     .pod_sample = host_pod_sample,
     .retry_at = host_retry_at,
     .node_changes = node_changes,
+    .scorer = host_scorer,
+    .scorer_weight = host_scorer_weight,
+    .set_weight = host_set_weight,
+    .observed_kind = host_observed_kind,
+    .observed_pod = host_observed_pod,
+    .observed_cluster = host_observed_cluster,
+    .observed_at = host_observed_at,
+    .observed_wait = host_observed_wait,
 };

@@ -9,12 +9,13 @@
 #include <berth/plugin.h>
 
 #include "base/metrics.h"
-#include "framework/profile.h"
+#include "framework/observation.h"
 
 /* A plugin in a profile, for its own threads; lives in the profile's arena. */
 struct berth_handle {
     struct mailbox *mailbox;
     const struct plugin *plugin;
+    const struct profile *profile;
 };
 
 /* What instance->self of a loaded plugin points to; in the profile's arena, too. */
@@ -32,6 +33,7 @@ struct loaded_self {
     X(diagnosis, diagnosis) \
     X(hint, hint_context) \
     X(event, cluster_event) \
+    X(observation, observation) \
     X(arena, arena) \
     X(metric, metric)
 
@@ -84,6 +86,16 @@ int64_t host_node_sample_window(struct berth_node_view node);
 double host_node_sample(struct berth_node_view node, uint32_t resource, enum berth_statistic statistic);
 double host_pod_sample(const struct berth_cluster *cluster, const struct berth_pod_info *pod,
                        uint32_t resource);
+
+/* host_weights.c: weights of scores, and what became of pods. */
+uint32_t host_scorer(const struct berth_handle *handle, const char *name);
+int32_t host_scorer_weight(const struct berth_handle *handle, uint32_t scorer);
+bool host_set_weight(struct berth_cycle *cycle, uint32_t scorer, int32_t weight, struct berth_str reason);
+enum berth_observed host_observed_kind(const struct berth_observation *what);
+const struct berth_pod_info *host_observed_pod(const struct berth_observation *what);
+const struct berth_cluster *host_observed_cluster(const struct berth_observation *what);
+int64_t host_observed_at(const struct berth_observation *what);
+int64_t host_observed_wait(const struct berth_observation *what);
 
 /* Node names as PreFilter's result has them: copies, in order, each once. */
 struct node_names host_names(const struct berth_str *items, uint32_t len, struct arena *arena);

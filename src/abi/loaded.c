@@ -19,7 +19,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     const struct loaded_plugin *loaded = loaded_of(env->plugin);
     struct berth_handle *handle = arena_new(env->arena, struct berth_handle);
     struct loaded_self *self = arena_new(env->arena, struct loaded_self);
-    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin };
+    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin, env->profile };
     *self = (struct loaded_self){ .plugin = loaded };
     *ret_self = self;
     struct berth_env outer = {
@@ -174,6 +174,10 @@ static const char *check_pairs(const struct berth_plugin *plugin)
         return "has add_pod and no pre_filter";
     if (plugin->normalize && !plugin->score)
         return "has normalize and no score";
+    if (plugin->filter_nodes && !plugin->filter)
+        return "has filter_nodes and no filter";
+    if (plugin->score_nodes && !plugin->score)
+        return "has score_nodes and no score";
     if (plugin->pre_bind_pre_flight && !plugin->pre_bind)
         return "has pre_bind_pre_flight and no pre_bind";
     return NULL;

@@ -145,6 +145,32 @@ static void call_normalize(struct cycle *cycle, int64_t *scores, size_t len)
     outer_of(cycle)->normalize(out_cycle(cycle), scores, len);
 }
 
+static struct berth_rows out_rows(struct row_list rows)
+{
+    return (struct berth_rows){ rows.items, rows.len };
+}
+
+static void call_filter_nodes(struct cycle *cycle, struct row_list rows, bool *ret_fits)
+{
+    outer_of(cycle)->filter_nodes(out_cycle(cycle), out_rows(rows), ret_fits);
+}
+
+static void call_score_nodes(struct cycle *cycle, struct row_list rows, int64_t *ret)
+{
+    outer_of(cycle)->score_nodes(out_cycle(cycle), out_rows(rows), ret);
+}
+
+static void call_weigh(struct cycle *cycle)
+{
+    outer_of(cycle)->weigh(out_cycle(cycle));
+}
+
+static void call_observe(void *self, const struct observation *what)
+{
+    const struct loaded_self *own = self;
+    own->plugin->outer.observe(own->outer, out_observation(what));
+}
+
 /* ---- from Reserve to PostBind ---- */
 static struct status call_reserve(struct cycle *cycle, uint32_t row)
 {
@@ -211,6 +237,10 @@ static void call_release(void *self)
     X(pre_score) \
     X(score) \
     X(normalize) \
+    X(weigh) \
+    X(observe) \
+    X(filter_nodes) \
+    X(score_nodes) \
     X(reserve) \
     X(unreserve) \
     X(permit) \
@@ -227,4 +257,6 @@ void slots_connect(struct loaded_plugin *loaded)
 #define X(slot) loaded->plugin.slot = outer->slot ? call_##slot : NULL;
     CALLED_SLOTS(X)
 #undef X
+    if (outer->weigh) /* it is about scores, and may be enabled where they are made */
+        loaded->plugin.silent_points = POINT_BIT(POINT_PRE_SCORE) | POINT_BIT(POINT_SCORE);
 }

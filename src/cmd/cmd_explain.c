@@ -136,6 +136,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
                 &(struct explain_options){ .file_of = plugins_file,
                                            .extenders = deciders.extenders,
                                            .now_ns = now_ns,
+                                           .begins = true,
                                            .as_if_pending = settings->as_if_pending,
                                            .calls_extenders = !settings->no_extenders });
     if (settings->input.output == OUTPUT_JSON)

@@ -68,6 +68,7 @@ static void evaluate(struct explain_facts *facts, const struct explain_source *s
     explain_pod(facts->now, facts->profile, source->engine->cluster, facts->pod,
                 &(struct explain_options){
                     .now_ns = facts->now_ns,
+                    .wall_ahead_ns = facts->engine->statuses.wall_ahead_ns,
                     .live = true,
                     .is_preempting = facts->entry && queue_is_held(&facts->engine->queue, facts->entry),
                     .percentage = how_many(facts, source),

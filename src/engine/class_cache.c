@@ -87,7 +87,7 @@ void class_cache_free(struct class_cache *cache)
 }
 
 static bool build(struct class_cache *cache, struct class_table *table, const struct profile *profile,
-                  struct pod_info *pod, bool ranked, bool ordered)
+                  struct pod_info *pod, const struct score_weights *weights, bool ranked, bool ordered)
 {
     struct row_span all = { .len = (uint32_t)cache->cluster->nodes.len };
     cache->stats->tables_built++;
@@ -95,7 +95,8 @@ static bool build(struct class_cache *cache, struct class_table *table, const st
     row_memo_clear(&table->useless);
     table->table.scratch = &cache->scratch;
     arena_reset(&cache->scratch);
-    if (!table_prepare(&table->table, cache->cluster, profile, pod) || !table_fill(&table->table, all))
+    if (!table_prepare(&table->table, cache->cluster, profile, pod, weights) ||
+        !table_fill(&table->table, all))
         return false;
     groups_build(&table->groups, &table->table, ranked, ordered);
     table->synced_seq = cluster_seq(cache->cluster);
@@ -175,7 +176,8 @@ static bool repair(struct class_cache *cache, struct class_table *table, bool or
 }
 
 static struct class_table *ranked_table(struct class_cache *cache, struct class_slot *slot,
-                                        const struct profile *profile, struct pod_info *pod, bool ordered)
+                                        const struct profile *profile, struct pod_info *pod,
+                                        const struct score_weights *weights, bool ordered)
 {
     struct class_table *table = slot->table;
     if (!table) {
@@ -186,11 +188,11 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
         slot->table = table;
     }
     table->used_at = ++cache->clock;
-    bool fresh =
-        !table->unfit && table->groups.ranked && table->profile == profile && repair(cache, table, ordered);
+    bool fresh = !table->unfit && table->groups.ranked && table->profile == profile &&
+                 table_has_weights(&table->table, weights) && repair(cache, table, ordered);
     if (!fresh) {
         table->profile = profile;
-        table->unfit = !build(cache, table, profile, pod->class->sample, true, ordered);
+        table->unfit = !build(cache, table, profile, pod->class->sample, weights, true, ordered);
     }
     if (!fresh || table->memos_bytes != memos_bytes(table)) {
         account(cache, table);
@@ -200,7 +202,8 @@ static struct class_table *ranked_table(struct class_cache *cache, struct class_
 }
 
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
-                                    struct pod_info *pod, enum table_kind kind, bool ordered)
+                                    struct pod_info *pod, const struct score_weights *weights,
+                                    enum table_kind kind, bool ordered)
 {
     struct class_slot *slot = pod->class->index;
     bool first = !slot;
@@ -210,8 +213,8 @@ struct class_table *class_cache_get(struct class_cache *cache, const struct prof
         pod->class->index = slot;
     }
     if (kind == TABLE_RANKED || (kind == TABLE_EITHER && !first))
-        return ranked_table(cache, slot, profile, pod, ordered);
-    return build(cache, &cache->scan, profile, pod, false, false) ? &cache->scan : NULL;
+        return ranked_table(cache, slot, profile, pod, weights, ordered);
+    return build(cache, &cache->scan, profile, pod, weights, false, false) ? &cache->scan : NULL;
 }
 
 size_t class_cache_len(const struct class_cache *cache)

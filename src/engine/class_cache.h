@@ -34,10 +34,11 @@ enum table_kind { TABLE_EITHER, TABLE_SCANNED, TABLE_RANKED };
 /* The least recently used tables go when all of them take more than `bytes_max`; 0: 64 MiB. */
 struct class_cache *class_cache_new(struct cluster *cluster, size_t bytes_max, struct engine_stats *stats);
 void class_cache_free(struct class_cache *cache);
-/* The table of the pod's class, up to date. `ordered`: ranked groups by places in the order of the search. NULL: the
- * pod needs the plain path. */
+/* The table of the pod's class, up to date, with these weights of scores. `ordered`: ranked groups by places in the
+ * order of the search. NULL: the pod needs the plain path. */
 struct class_table *class_cache_get(struct class_cache *cache, const struct profile *profile,
-                                    struct pod_info *pod, enum table_kind kind, bool ordered);
+                                    struct pod_info *pod, const struct score_weights *weights,
+                                    enum table_kind kind, bool ordered);
 /* How many tables there are. */
 size_t class_cache_len(const struct class_cache *cache);
 

@@ -17,7 +17,9 @@
 #include "engine/rivals.h"
 #include "engine/slow.h"
 #include "framework/extender.h"
+#include "framework/observation.h"
 #include "framework/probe.h"
+#include "framework/weights.h"
 #include "preempt/preempt.h"
 
 const char *const decision_path_names[PATH_COUNT] = {
@@ -361,6 +363,19 @@ void engine_set_wall_clock(struct engine *engine, int64_t ahead_ns)
     engine->statuses.wall_ahead_ns = ahead_ns;
 }
 
+/* A pod that has its node, and waits for a resize, says nothing about placing pods. */
+static void observe(const struct engine *engine, enum observed kind, const struct decision *decision,
+                    int64_t first_ns, int64_t now_ns)
+{
+    if (decision->profile->has_observers && !decision->pod->resize_deferred)
+        profile_observe(decision->profile,
+                        &(struct observation){ .kind = kind,
+                                               .cluster = engine->cluster,
+                                               .pod = decision->pod,
+                                               .at_ns = now_ns + engine->statuses.wall_ahead_ns,
+                                               .waited_ns = MAX(now_ns - first_ns, 0) });
+}
+
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
 {
     engine_tick(engine, now_ns);
@@ -379,13 +394,18 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
         return true;
     }
     uint32_t promised = entry->pod->nominated_row;
+    int64_t first_ns = entry->first_attempt_ns; /* the entry may be gone after the attempt */
     struct cycle cycle;
+    observe(engine, OBSERVED_ATTEMPT_BEGINS, ret, first_ns, now_ns);
     cluster_settle_resources(engine->cluster); /* a plugin may have named a new one during the last attempt */
     cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
     cycle.now_ns = now_ns;
     cycle.wall_ahead_ns = engine->statuses.wall_ahead_ns;
     cycle.writer = engine->host.emit ? &engine->unanswered : NULL;
+    run_weigh(&cycle);
     attempt(engine, &cycle, entry, now_ns, ret);
+    observe(engine, ret->row == ROW_NONE ? OBSERVED_ATTEMPT_FAILED : OBSERVED_ATTEMPT_PLACED, ret, first_ns,
+            now_ns);
     if (ret->row == ROW_NONE && cycle.retry_ns)
         alarms_set(&engine->alarms, ret->pod->api, MAX(cycle.retry_ns, now_ns + 1));
     cycle_release(&cycle);

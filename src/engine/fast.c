@@ -159,46 +159,103 @@ static uint32_t row_place(const struct table *table, uint32_t row)
                                                 : 0;
 }
 
-/* False: a per-node plugin failed. */
-static bool candidates_rows(struct candidates *candidates, struct class_table *source, struct cycle *cycle,
-                            const struct per_node *per_node, uint32_t start, uint32_t enough,
-                            uint32_t *ret_examined)
+/* The rows of a search, in its order. */
+struct search {
+    const struct class_table *source;
+    struct cycle *cycle;
+    const struct per_node *per_node;
+    struct group_count *counts;
+    uint64_t *taken;
+    uint32_t start, enough, found, examined;
+};
+
+static inline void take_row(struct search *search, uint32_t row, struct group_count *count)
 {
-    const struct groups *groups = &source->groups;
-    struct group_count *counts = count_groups(source, cycle->arena);
-    uint32_t len, examined = 0, found = 0;
-    const uint32_t *order = cluster_order(cycle->cluster, &len);
-    candidates->taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
-    for (uint32_t at = start % len; examined < len && found < enough;
-         examined++, at = at + 1 < len ? at + 1 : 0) {
-        uint32_t row = order[at], number = groups->group_of[row];
-        struct group_count *count = &counts[number];
+    int32_t local = search->source->table.local[row];
+    search->found++;
+    bitmap_set(search->taken, row);
+    if (!count->rows++ || local > count->best) {
+        count->best = local;
+        count->best_rows = 0;
+    }
+    count->best_rows += local == count->best;
+}
+
+/* The only per-node filter comes behind all others, and judges many nodes at once. No part has more rows than are still
+ * wanted: so the search ends at the same node. */
+static void search_by_parts(struct search *search)
+{
+    enum { PART_ROWS = 256 };
+    const uint32_t *group_of = search->source->groups.group_of;
+    const struct plugin_instance *filter = search->per_node->filters[0].instance;
+    uint32_t rows[PART_ROWS], len;
+    bool fits[PART_ROWS];
+    const uint32_t *order = cluster_order(search->cycle->cluster, &len);
+    search->cycle->current = filter;
+    for (uint32_t at = search->start % len; search->examined < len && search->found < search->enough;) {
+        uint32_t most = MIN((uint32_t)PART_ROWS, search->enough - search->found), part = 0;
+        for (; search->examined < len && part < most; search->examined++, at = at + 1 < len ? at + 1 : 0) {
+            uint32_t number = group_of[order[at]];
+            rows[part] = order[at];
+            part += number && search->counts[number].place == PLACE_LAST;
+        }
+        filter->plugin->filter_nodes(search->cycle, (struct row_list){ rows, part }, fits);
+        for (uint32_t i = 0; i < part; i++)
+            if (fits[i])
+                take_row(search, rows[i], &search->counts[group_of[rows[i]]]);
+    }
+}
+
+/* False: a per-node plugin failed. */
+static bool search_by_rows(struct search *search)
+{
+    const struct per_node *per_node = search->per_node;
+    uint32_t len;
+    const uint32_t *order = cluster_order(search->cycle->cluster, &len);
+    for (uint32_t at = search->start % len; search->examined < len && search->found < search->enough;
+         search->examined++, at = at + 1 < len ? at + 1 : 0) {
+        uint32_t row = order[at], number = search->source->groups.group_of[row];
+        struct group_count *count = &search->counts[number];
         uint32_t place = number ? count->place : 0;
         if (place != PLACE_LAST && per_node->filters_last)
             continue;
         if (per_node->filters_len) {
-            struct status status =
-                per_node_filter(per_node, cycle, row, number ? place : row_place(&source->table, row));
+            struct status status = per_node_filter(per_node, search->cycle, row,
+                                                   number ? place : row_place(&search->source->table, row));
             if (!status_ok(status) && !status_rejected(status))
                 return false;
             if (!status_ok(status))
                 continue;
         }
-        if (place != PLACE_LAST)
-            continue;
-        int32_t local = source->table.local[row];
-        found++;
-        bitmap_set(candidates->taken, row);
-        if (!count->rows++ || local > count->best) {
-            count->best = local;
-            count->best_rows = 0;
-        }
-        count->best_rows += local == count->best;
+        if (place == PLACE_LAST)
+            take_row(search, row, count);
     }
-    for (uint32_t i = 1; i < groups->items.len; i++)
-        if (counts[i].rows)
-            candidates_add(candidates, i, counts[i].rows, counts[i].best, counts[i].best_rows, NULL);
-    *ret_examined = examined;
+    return true;
+}
+
+/* False: a per-node plugin failed. */
+static bool candidates_rows(struct candidates *candidates, struct class_table *source, struct cycle *cycle,
+                            const struct per_node *per_node, uint32_t start, uint32_t enough,
+                            uint32_t *ret_examined)
+{
+    candidates->taken = arena_array(cycle->arena, uint64_t, bitmap_words(source->table.rows_cap));
+    struct search search = { .source = source,
+                             .cycle = cycle,
+                             .per_node = per_node,
+                             .counts = count_groups(source, cycle->arena),
+                             .taken = candidates->taken,
+                             .start = start,
+                             .enough = enough };
+    if (per_node->filters_len == 1 && per_node->filters_last &&
+        per_node->filters[0].instance->plugin->filter_nodes)
+        search_by_parts(&search);
+    else if (!search_by_rows(&search))
+        return false;
+    for (uint32_t i = 1; i < source->groups.items.len; i++)
+        if (search.counts[i].rows)
+            candidates_add(candidates, i, search.counts[i].rows, search.counts[i].best,
+                           search.counts[i].best_rows, NULL);
+    *ret_examined = search.examined;
     return true;
 }
 
@@ -215,7 +272,7 @@ static void add_scores(struct candidates *candidates, struct cycle *cycle, struc
     if (part->instance->plugin->normalize)
         part->instance->plugin->normalize(cycle, scores, candidates->len);
     for (uint32_t i = 0; i < candidates->len; i++)
-        candidates->totals[i] += scores[i] * part->instance->weight;
+        candidates->totals[i] += scores[i] * part->weight;
 }
 
 static void candidates_score(struct candidates *candidates, struct cycle *cycle)
@@ -450,8 +507,7 @@ static void rank_scores(const struct candidates *candidates, struct ranking *ran
         for (uint32_t i = 0; i < table->scores.len; i++) {
             const struct table_part *part = &table->parts[table->scores.items[i]];
             if (part->scores_groups)
-                ranking->scores[k][i] +=
-                    candidates->scores[(size_t)i * candidates->len + at] * part->instance->weight;
+                ranking->scores[k][i] += candidates->scores[(size_t)i * candidates->len + at] * part->weight;
         }
     }
 }
@@ -461,7 +517,9 @@ static bool choose_row(struct engine *engine, struct cycle *cycle, const struct 
                        struct choice *ret)
 {
     struct row_list rows = cycle_feasible(cycle);
-    struct score_table scores = { .rows = rows, .plugins = cycle->profile->points[POINT_SCORE].len };
+    struct score_table scores = { .rows = rows,
+                                  .plugins = cycle->profile->points[POINT_SCORE].len,
+                                  .at_once = true };
     scores.totals = row_totals(candidates, rows, cycle->arena);
     if (engine->ranking)
         scores.scores = arena_array(cycle->arena, int64_t, (size_t)rows.len *scores.plugins);
@@ -640,7 +698,8 @@ bool decide_fast(struct engine *engine, struct cycle *cycle, struct choice *ret)
                                                           : TABLE_EITHER;
     uint32_t all = engine->cluster->live_nodes;
     bool ordered = enough_nodes(cycle->profile, all, engine_percentage(engine, cycle->profile)) < all;
-    struct class_table *source = class_cache_get(engine->classes, cycle->profile, cycle->info, kind, ordered);
+    struct class_table *source =
+        class_cache_get(engine->classes, cycle->profile, cycle->info, cycle->weights, kind, ordered);
     if (!source)
         return false;
     ret->path = source->groups.ranked ? PATH_INDEX : PATH_SCAN;

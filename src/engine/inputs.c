@@ -8,6 +8,7 @@
 #include "engine/eviction.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
+#include "framework/observation.h"
 #include "framework/probe.h"
 #include "queue/hint_eval.h"
 
@@ -248,6 +249,20 @@ static bool lost_its_profile(const struct engine *engine, const struct pod_info 
     return known->row == ROW_NONE && !pod->spec.node_name.len && !engine_profile(engine, pod);
 }
 
+/* Plugins of every profile learn of it: a pod may be of another scheduler. */
+static void observe_gone(const struct engine *engine, const struct pod_info *pod, int64_t now_ns)
+{
+    if (!pod->api->spec.node_name.len || pod->row == ROW_NONE)
+        return;
+    for (uint32_t i = 0; i < engine->profiles_len; i++)
+        if (engine->profiles[i].has_observers)
+            profile_observe(&engine->profiles[i],
+                            &(struct observation){ .kind = OBSERVED_POD_GONE,
+                                                   .cluster = engine->cluster,
+                                                   .pod = pod,
+                                                   .at_ns = now_ns + engine->statuses.wall_ahead_ns });
+}
+
 /* Resources that were only promised keep out pods of no higher priority than the one they were promised to. */
 static void remove_pod(struct engine *engine, struct pod_info *pod, enum binding_event_kind how,
                        int64_t now_ns)
@@ -265,6 +280,7 @@ static void remove_pod(struct engine *engine, struct pod_info *pod, enum binding
         unqueue_resize(engine, pod);
     queue_remove(&engine->queue, pod);
     pod_status_forget(&engine->statuses, pod->api, now_ns);
+    observe_gone(engine, pod, now_ns);
     pod_info_ref(pod);
     if (binding)
         binding_event(binding, &(struct binding_event){ how, now_ns });

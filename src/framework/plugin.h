@@ -29,6 +29,8 @@ struct node_rule;
 struct topology_rule;
 struct row_forms;
 struct probe;
+struct score_weights;
+struct observation;
 
 /* A set of node names, sorted; `all` means every node. */
 struct node_names {
@@ -115,6 +117,17 @@ struct plugin {
     /* From any range to 0..SCORE_MAX; depends on the values only, never on which node has them. */
     void (*normalize)(struct cycle *cycle, int64_t *scores, size_t len);
 
+    /* Once per attempt, before a node is looked at: weights_set() (framework/weights.h). Changes nothing else. It is
+     * called wherever the plugin is enabled. */
+    void (*weigh)(struct cycle *cycle);
+    /* Between decisions: what became of pods (framework/observation.h). */
+    void (*observe)(void *self, const struct observation *what);
+
+    /* The same answers as filter and score give, for many nodes at once, which the fast paths use. The rows are of
+     * nodes as they are, and need not be in order. */
+    void (*filter_nodes)(struct cycle *cycle, struct row_list rows, bool *ret_fits);
+    void (*score_nodes)(struct cycle *cycle, struct row_list rows, int64_t *ret);
+
     /* A plugin at Reserve has unreserve; reserve may be NULL. */
     struct status (*reserve)(struct cycle *cycle, uint32_t row);
     void (*unreserve)(struct cycle *cycle, uint32_t row);
@@ -154,7 +167,7 @@ struct plugin_instance {
     const struct plugin *plugin;
     void *self;
     uint32_t index;                 /* in profile->plugins */
-    int32_t weight;                 /* at Score */
+    int32_t weight;                 /* at Score, as configured: weight_of() */
     bool is_made;                   /* init() was called, and content: release() is to be */
     const struct event_rule *rules; /* event_rules_for(); NULL: every event */
 };
@@ -193,7 +206,9 @@ struct cycle {
     struct row_list feasible;  /* at PreScore: cycle_feasible() */
     struct row_lister *lister; /* makes the list where it is not there yet; may be NULL */
     struct row_memo *useless;  /* at PostFilter: row_memo.h; NULL: nothing is remembered */
-    bool may_try; /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
+    bool may_try;   /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
+    bool may_weigh; /* a plugin is called that may set weights */
+    struct score_weights *weights; /* weights.h, in the arena; NULL: as configured */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "framework/rule.h"
+#include "framework/weights.h"
 
 /* Which callback stands for which extension point. */
 #define POINT_CALLBACKS(X) \
@@ -126,7 +127,8 @@ static bool has_wide_scores(const struct profile *profile)
     const struct plugin_order *scorers = &profile->points[POINT_SCORE];
     int64_t most = 0;
     for (uint32_t i = 0; i < scorers->len; i++)
-        most += llabs((long long)scorers->items[i]->weight) * SCORE_MAX;
+        most += MAX(llabs((long long)scorers->items[i]->weight), profile->has_weighers ? WEIGHT_MAX : 0) *
+                SCORE_MAX;
     return most > INT32_MAX;
 }
 
@@ -140,6 +142,10 @@ int profile_init(struct profile *profile, const struct registry *registry,
         return error_set(err, -E2BIG, "more than %d plugins", PLUGINS_MAX);
     for (int point = 0; point < POINT_COUNT; point++)
         fill_point(profile, registry, (enum extension_point)point, &config->points[point]);
+    for (uint32_t i = 0; i < profile->plugins_len; i++) {
+        profile->has_weighers |= profile->plugins[i].plugin->weigh != NULL;
+        profile->has_observers |= profile->plugins[i].plugin->observe != NULL;
+    }
     profile->wide_scores = has_wide_scores(profile);
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         int r = init_instance(profile, &profile->plugins[i], config, cluster, err);

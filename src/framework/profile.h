@@ -19,6 +19,7 @@ struct profile {
     uint32_t plugins_len;
     struct plugin_order points[POINT_COUNT]; /* by enum extension_point */
     struct opt_int32 percentage;             /* percentageOfNodesToScore of this profile */
+    bool has_weighers, has_observers;        /* plugins with weigh, with observe */
     bool wide_scores; /* weighted scores of a node may need more than the 32 bits that tables have */
     const struct extenders *extenders; /* NULL: none; see extender.h */
     struct mailbox mailbox;            /* what threads of its plugins have to say */

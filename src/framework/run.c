@@ -6,6 +6,7 @@
 
 #include "framework/blocking_work.h"
 #include "framework/probe.h"
+#include "framework/weights.h"
 
 void cycle_init(struct cycle *cycle, const struct profile *profile, struct cluster *cluster,
                 struct pod_info *pod, struct arena *arena)
@@ -392,10 +393,14 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
                                       struct score_table *table, int64_t *column)
 {
     const struct plugin *plugin = instance->plugin;
+    int32_t weight = weight_of(cycle->weights, instance);
     cycle->current = instance;
     int64_t called_ns = probe_call(cycle);
     probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);
-    for (uint32_t i = 0; i < table->rows.len; i++) {
+    bool at_once = table->at_once && plugin->score_nodes;
+    if (at_once)
+        plugin->score_nodes(cycle, table->rows, column);
+    for (uint32_t i = 0; !at_once && i < table->rows.len; i++) {
         struct node_view node = { cycle->cluster, table->rows.items[i], NULL };
         /* Not copied: reading all of a status right after a part of it was written is slow. */
         struct status status = plugin->score(cycle, node, &column[i]);
@@ -416,8 +421,8 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
                 "score %lld, it should in the range of [0, %d] after normalizing",
                 plugin->name, (long long)column[i], SCORE_MAX);
         if (table->scores)
-            table->scores[(size_t)i * table->plugins + p] = column[i] * instance->weight;
-        table->totals[i] += column[i] * instance->weight;
+            table->scores[(size_t)i * table->plugins + p] = column[i] * weight;
+        table->totals[i] += column[i] * weight;
     }
     return STATUS_OK;
 }

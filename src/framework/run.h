@@ -44,6 +44,7 @@ void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node
 struct score_table {
     struct row_list rows;
     uint32_t plugins;
+    bool at_once; /* plugins that can score all nodes at once do */
     int64_t *scores, *totals;
 };
 struct status run_scores(struct cycle *cycle, struct row_list rows, struct score_table *ret);

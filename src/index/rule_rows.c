@@ -214,7 +214,7 @@ static void score(struct table *table, struct table_part *part, struct row_span 
     const struct node_rule *rule = part->instance->plugin->score_rule;
     struct rows_state *state = part->state;
     const void *pod = state->score;
-    int32_t *local = table->local, weight = part->instance->weight;
+    int32_t *local = table->local, weight = part->weight;
     if (span.rows) {
         struct rejudge changed = rejudge_begin(table, rule, pod, &state->of_score);
         for (uint32_t i = 0; i < span.len; i++)

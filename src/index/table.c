@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "framework/run.h"
+#include "framework/weights.h"
 #include "index/rule_rows.h"
 #include "index/topology_rule.h"
 
@@ -72,10 +73,12 @@ static bool prefilter_is_neutral(struct cycle *cycle, const struct plugin_instan
 }
 
 static bool prepare_part(struct table *table, struct cycle *cycle, const struct plugin_instance *instance,
-                         bool joins_all)
+                         bool joins_all, const struct score_weights *weights)
 {
     struct table_part *part = &table->parts[table->parts_len++];
-    *part = (struct table_part){ .instance = instance, .forms = forms_of(instance->plugin) };
+    *part = (struct table_part){ .instance = instance,
+                                 .forms = forms_of(instance->plugin),
+                                 .weight = weight_of(weights, instance) };
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
         bool depends = !instance->plugin->reads || cycle->info->class->has_volumes;
@@ -162,14 +165,14 @@ static void list_counted(struct table *table)
         list_add(&table->with_inputs, i, table->parts[i].inputs);
 }
 
-static bool prepare_parts(struct table *table, struct cycle *cycle)
+static bool prepare_parts(struct table *table, struct cycle *cycle, const struct score_weights *weights)
 {
     const struct profile *profile = table->profile;
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         const struct plugin_instance *instance = &profile->plugins[i];
         bool any, all;
         how_it_joins(profile, instance, &any, &all);
-        if (any && !prepare_part(table, cycle, instance, all))
+        if (any && !prepare_part(table, cycle, instance, all, weights))
             return false;
     }
     order_parts(table, &profile->points[POINT_FILTER], &table->filters);
@@ -187,7 +190,7 @@ static uint64_t current_version(const struct table *table)
 }
 
 bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile,
-                   struct pod_info *pod)
+                   struct pod_info *pod, const struct score_weights *weights)
 {
     release_parts(table);
     arena_reset(&table->arena);
@@ -197,15 +200,29 @@ bool table_prepare(struct table *table, struct cluster *cluster, const struct pr
     table->inputs_len = 0;
     table->per_node = table->zero_scores = 0;
     table->must_rebuild = false;
+    table->is_reweighted = weights;
     vec_clear(&table->rejections);
     *vec_push(&table->rejections) = (struct rejection){ 0 };
     struct cycle cycle;
     cycle_init(&cycle, profile, cluster, pod, table_scratch(table));
-    bool ok = prepare_parts(table, &cycle);
+    bool ok = prepare_parts(table, &cycle, weights);
     cycle_release(&cycle);
     if (!ok)
         return false;
     grow_columns(table);
+    return true;
+}
+
+/* Plugins without forms have their weight in each decision anew. */
+bool table_has_weights(const struct table *table, const struct score_weights *weights)
+{
+    if (!weights && !table->is_reweighted)
+        return true;
+    for (uint32_t i = 0; i < table->scores.len; i++) {
+        const struct table_part *part = &table->parts[table->scores.items[i]];
+        if (part->forms && part->weight != weight_of(weights, part->instance))
+            return false;
+    }
     return true;
 }
 

@@ -36,6 +36,7 @@ struct table_part {
     const struct row_forms *forms;
     void *state;                  /* the plugin's, in the table's arena */
     uint32_t first_input, inputs; /* its columns of inputs */
+    int32_t weight;               /* of its scores, in this table */
     bool filters, scores;         /* fills rejections; adds to local scores */
     bool filters_groups, scores_groups;
     bool has_version; /* forms->version() must be compared; set before forms->prepare() */
@@ -79,7 +80,8 @@ struct table {
     uint64_t
         zero_scores; /* likewise, those that take part with a score of 0 for every node: they are not called */
     uint64_t version;
-    bool must_rebuild; /* a form found that its inputs no longer suffice */
+    bool is_reweighted; /* the weights are not those of the configuration */
+    bool must_rebuild;  /* a form found that its inputs no longer suffice */
 };
 
 /* A group of rows with the same inputs, as forms see it. */
@@ -115,7 +117,9 @@ struct row_forms {
 
 /* Prepares the table for a pod; columns are not filled yet. False: the pod needs the plain path. */
 bool table_prepare(struct table *table, struct cluster *cluster, const struct profile *profile,
-                   struct pod_info *pod);
+                   struct pod_info *pod, const struct score_weights *weights);
+/* Was it prepared with these weights? */
+bool table_has_weights(const struct table *table, const struct score_weights *weights);
 /* Is what was prepared still true? */
 bool table_is_current(const struct table *table);
 /* Fills the columns of these rows. False: the pod needs the plain path after all. */

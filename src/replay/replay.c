@@ -398,7 +398,11 @@ static void explain(struct replay *replay, const struct recording_entry *entry)
     const struct profile *profile = pod ? engine_profile(&replay->engine, pod->api) : NULL;
     if (!profile)
         return;
-    const struct explain_options how = { .now_ns = entry->now_ns, .live = true, .file_of = options->file_of };
+    const struct explain_options how = { .now_ns = entry->now_ns,
+                                         .wall_ahead_ns = replay->engine.statuses.wall_ahead_ns,
+                                         .live = true,
+                                         .begins = true,
+                                         .file_of = options->file_of };
     explain_pod(&explanation, profile, &replay->cluster, pod, &how);
     options->on_explanation(options->user, entry, &explanation);
     explanation_release(&explanation);

@@ -2,6 +2,8 @@
 #include "whatif/explain.h"
 
 #include "base/clock.h"
+#include "framework/observation.h"
+#include "framework/weights.h"
 
 #define PREEMPTION_PLUGIN "DefaultPreemption"
 
@@ -382,6 +384,13 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
         pod = pending_copy(ret, pod);
     cycle_init(&ret->cycle, ret->profile, cluster, pod, &ret->arena);
     ret->cycle.now_ns = options->now_ns;
+    ret->cycle.wall_ahead_ns = options->wall_ahead_ns;
+    if (options->begins)
+        profile_observe(profile, &(struct observation){ .kind = OBSERVED_ATTEMPT_BEGINS,
+                                                        .cluster = cluster,
+                                                        .pod = pod,
+                                                        .at_ns = options->now_ns + options->wall_ahead_ns });
+    run_weigh(&ret->cycle);
     begin_measuring(ret);
     explain(ret);
     ret->took_ns = monotonic_ns() - ret->begun_ns;

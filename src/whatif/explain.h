@@ -28,9 +28,12 @@ struct explain_extender {
 };
 
 struct explain_options {
-    int64_t now_ns; /* since 1970; claims have a time after which they are overdue */
+    int64_t now_ns;        /* since 1970; claims have a time after which they are overdue */
+    int64_t wall_ahead_ns; /* the time of day is that much later */
     /* A scheduler runs with these plugins: those of shared objects are not called at PostFilter, where they may act. */
     bool live;
+    /* The attempt would begin now: plugins that observe are told so. Nothing else would happen before it. */
+    bool begins;
     bool is_preempting; /* the pod's victims are being evicted */
     /* Also a pod whose resize is deferred is judged as if it had no node yet; else, would others leave for it? */
     bool as_if_pending;

@@ -1,5 +1,6 @@
 /* explain_json.c: an explanation as JSON: preFilter, nodes, best, message and preemption as docs/CLI.md names them. */
 #include "codec/json_writer.h"
+#include "framework/weights.h"
 #include "whatif/explain_print.h"
 
 static void put_status(struct json_writer *json, struct status status)
@@ -89,6 +90,28 @@ static void put_preemption(struct json_writer *json, const struct explanation *e
     json_end_object(json);
 }
 
+/* Those that a plugin has moved. */
+static void put_weights(struct json_writer *json, const struct explanation *explanation)
+{
+    const struct score_weights *weights = explanation->cycle.weights;
+    if (!weights || !weights->set)
+        return;
+    json_member_object(json, "weights");
+    for (uint32_t i = 0; i < explanation->profile->plugins_len; i++) {
+        const struct plugin_instance *instance = &explanation->profile->plugins[i];
+        if (!(weights->set >> i & 1))
+            continue;
+        json_key(json, str_from(instance->plugin->name));
+        json_begin_line(json);
+        json_member_int(json, "weight", weights->of[i]);
+        json_member_int(json, "configured", instance->weight);
+        json_member_str(json, "by", str_from(weights->reasons[i].by->name));
+        json_member_str(json, "reason", weights->reasons[i].text);
+        json_end_line(json);
+    }
+    json_end_object(json);
+}
+
 void explain_members(const struct explanation *explanation, struct json_writer *json)
 {
     const struct pod *pod = explanation->cycle.pod;
@@ -107,6 +130,7 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
         put_node(json, explanation, &view, explanation->rows[i]);
     json_end_object(json);
+    put_weights(json, explanation);
     put_rows(json, explanation, "best", explanation->best, explanation->best_len);
     if (!str_empty(explanation->message))
         json_member_str(json, "message", explanation->message);

@@ -3,6 +3,7 @@
  * First the answer in a sentence, then the nodes that could take the pod by total, then why the others cannot, most
  * frequent reason first, then which pods could be evicted for it. */
 #include "base/term.h"
+#include "framework/weights.h"
 #include "whatif/explain_print.h"
 
 /* Headings that keep the table narrow; other plugins go by their names. */
@@ -134,14 +135,28 @@ static void print_weights(const struct explanation *explanation, struct term *te
     bool first = true;
     for (uint32_t p = 0; p < order->len; p++) {
         const struct plugin_instance *instance = order->items[p];
-        if (instance->weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
+        int32_t weight = weight_of(explanation->cycle.weights, instance);
+        if (weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
             continue;
         term_paint(term, PAINT_DIM, "%s%s has weight %d", first ? "  " : ", ",
-                   heading(instance->plugin->name), instance->weight);
+                   heading(instance->plugin->name), weight);
         first = false;
     }
     if (!first)
         strbuf_putc(term->out, '\n');
+}
+
+/* Also of plugins that had nothing to score. */
+static void print_moved_weights(const struct explanation *explanation, struct term *term)
+{
+    const struct score_weights *weights = explanation->cycle.weights;
+    for (uint32_t i = 0; weights && i < explanation->profile->plugins_len; i++) {
+        const struct plugin_instance *instance = &explanation->profile->plugins[i];
+        if (weights->set >> i & 1)
+            strbuf_printf(term->out, "\nThe weight of %s is %d instead of %d, by %s: " STR_FMT "\n",
+                          instance->plugin->name, weights->of[i], instance->weight,
+                          weights->reasons[i].by->name, STR_ARG(weights->reasons[i].text));
+    }
 }
 
 static void print_feasible(const struct explanation *explanation, struct term *term, uint32_t top)
@@ -158,6 +173,7 @@ static void print_feasible(const struct explanation *explanation, struct term *t
     if (view.len > top)
         term_paint(term, PAINT_DIM, "  and %s more; --top shows more of them\n", grouped(view.len - top));
     print_weights(explanation, term);
+    print_moved_weights(explanation, term);
 }
 
 /* ---- nodes that cannot ---- */

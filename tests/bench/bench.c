@@ -137,6 +137,8 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
     info_vec round = { 0 };
     bench_cluster_init(&input, setting, nodes);
     engine_open(&bench, &input.cluster);
+    if (setting->samples) /* they are of the last minute */
+        engine_set_wall_clock(&bench.engine, SAMPLED_SECONDS * NS_PER_SECOND);
     uint32_t pods = setting->pods_max ? MIN((uint32_t)ROUND_PODS, nodes / setting->pods_max) : ROUND_PODS;
     warm_up(&input, &bench.engine, different);
     measure_begin(&measure, &bench.engine);

@@ -35,6 +35,18 @@ static const struct {
       CONFIG_WITH("NodeMetadata", "\"metadataKey\":\"kubernetes.io/hostname\",\"metadataSource\":\"Label\","
                                   "\"metadataType\":\"Number\",\"scoringStrategy\":\"Highest\"") },
     { "BusinessScore", CONFIG("BusinessScorePlugin") },
+    { "StartThrottle", CONFIG("StartThrottle") },
+    { "LoadBalancing", CONFIG("LoadBalancingPlugin") },
+    { "LoadAware", CONFIG("LoadAwareScheduling") },
+    { "TargetLoadPacking", CONFIG("TargetLoadPacking") },
+    { "LoadVariation", CONFIG("LoadVariationRiskBalancing") },
+    { "LowRisk", CONFIG("LowRiskOverCommitment") },
+    { "Peaks by parts", CONFIG_WITH("Peaks", "\"powerModel\":\"Parts\"") },
+    { "Adaptive", CONFIG_WITH("AdaptiveSchedulingPlugin", "\"hysteresis\":0.1") },
+    { " with a move", CONFIG_WITH("AdaptiveSchedulingPlugin",
+                                  "\"thresholds\":{\"idle\":0.9},\"weights\":[{\"plugin\":\"ImageLocality\","
+                                  "\"min\":0,\"max\":9}],\"rules\":[{\"when\":\"Idle\",\"plugin\":"
+                                  "\"ImageLocality\",\"direction\":\"Up\"}]") },
 };
 
 static bool load(struct loaded *loaded, const char *file)
@@ -56,19 +68,19 @@ int plugin_bench(const char *const *files, plugin_measure measure, const uint32_
         if (!load(&loaded, *files))
             return 1;
     printf(
-        "\n%-16s %7s %9s %9s %9s   (goals: nothing for an idle plugin, 20 ns for a no-op filter, 30 ns for a "
+        "\n%-18s %7s %9s %9s %9s   (goals: nothing for an idle plugin, 20 ns for a no-op filter, 30 ns for a "
         "strategy)\n",
         "plugin", "nodes", "p50 us", "more us", "ns/node");
     for (uint32_t i = 0; i < len; i++) {
         struct figures without, with;
         if (!measure(&(struct plugin_setup){ 0 }, nodes[i], &without))
             return 1;
-        printf("%-16s %7u %9.2f\n", "none", nodes[i], without.p50_us);
+        printf("%-18s %7u %9.2f\n", "none", nodes[i], without.p50_us);
         for (size_t k = 0; k < ARRAY_SIZE(rows); k++) {
             if (!measure(&(struct plugin_setup){ &loaded.registry, rows[k].config }, nodes[i], &with))
                 return 1;
             double more = with.p50_us - without.p50_us;
-            printf("%-16s %7u %9.2f %9.2f %9.2f\n", rows[k].what, nodes[i], with.p50_us, more,
+            printf("%-18s %7u %9.2f %9.2f %9.2f\n", rows[k].what, nodes[i], with.p50_us, more,
                    more * 1000 / nodes[i]);
             fflush(stdout);
         }

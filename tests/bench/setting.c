@@ -55,7 +55,8 @@ enum { CLAIMS = 1000 };
 
 #define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-const struct setting plugin_setting = { "plugins", "requests and a label", 99, KINDS("labelled") };
+const struct setting plugin_setting = { "plugins", "requests and a label", 99, KINDS("labelled"),
+                                        .samples = true };
 const struct setting settings[] = {
     { "plain", "requests only", 99, KINDS("plain") },
     { "nodeaffinity", "required node affinity", 102, KINDS("nodeaffinity"), .zones = 4,
@@ -261,6 +262,26 @@ static void claim_volume(struct arena *arena, struct pod *pod, uint32_t number)
     pod->spec.volumes.len = 1;
 }
 
+static void add_samples(struct bench_cluster *input)
+{
+    enum { SHAPES = 16 };
+    struct node_metrics *shapes[SHAPES];
+    char text[512];
+    for (uint32_t i = 0; i < SHAPES; i++) {
+        snprintf(text, sizeof(text),
+                 "{apiVersion: metrics.k8s.io/v1beta1, kind: NodeMetrics, metadata: {name: template}, "
+                 "timestamp: '1970-01-01T00:16:%02dZ', window: 30s, usage: {cpu: %um, memory: %uMi}}",
+                 SAMPLED_SECONDS - 16 * 60, 400 + i * 100, 2000 + i * 500);
+        shapes[i] = decode(&input->arena, text);
+    }
+    for (uint32_t i = 0; i < input->nodes; i++) {
+        struct node_metrics *metrics = arena_new(&input->arena, struct node_metrics);
+        *metrics = *shapes[i * 7 % SHAPES];
+        metrics->meta.name = arena_printf(&input->arena, "scheduler-perf-%05u", i);
+        cluster_set_object(&input->cluster, KIND_NODE_METRICS, metrics, &metrics->meta);
+    }
+}
+
 void bench_cluster_init(struct bench_cluster *input, const struct setting *setting, uint32_t nodes)
 {
     *input = (struct bench_cluster){ .setting = setting, .nodes = nodes };
@@ -271,6 +292,8 @@ void bench_cluster_init(struct bench_cluster *input, const struct setting *setti
     add_running(input);
     if (setting->claims)
         add_claims(input);
+    if (setting->samples)
+        add_samples(input);
 }
 
 void bench_cluster_release(struct bench_cluster *input)

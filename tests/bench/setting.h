@@ -7,6 +7,7 @@
 /* Decisions per second of the reference: kube-scheduler v1.36.4 in process, without an API server, parallelism 16 on
  * 2 cores, all of 5,000 nodes scored (percentageOfNodesToScore 100), 1,000 pods of this kind. 0: not measured. */
 enum { REFERENCE_NODES = 5000 };
+enum { SAMPLED_SECONDS = 1000 }; /* since 1970 */
 
 struct setting {
     const char *name;
@@ -18,6 +19,7 @@ struct setting {
     bool tainted;       /* some nodes have taints */
     bool fully_running; /* as many running pods as nodes; otherwise a fifth */
     bool claims;        /* each pod has a claim with a bound CSI volume; nodes have a volume limit */
+    bool samples;       /* the use of nodes is measured, at SAMPLED_SECONDS */
     uint32_t pods_max;  /* at most nodes / pods_max pods in a round; 0: no limit */
 };
 

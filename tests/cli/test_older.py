@@ -87,6 +87,22 @@ class Files(cli.Case):
         result = self.berth("explain", "-f", cluster, "--config", file, "-o", "json", "p")
         self.assertEqual((result.code, result.err), (0, warnings))
 
+    def test_weights_and_constraints_of_that_file_count(self):
+        """Spreading has weight 2, and by the default constraints the zone without pods of the service is better."""
+        labels = [{"kubernetes.io/arch": "amd64", "topology.kubernetes.io/zone": zone, "kubernetes.io/hostname": zone}
+                  for zone in ("full", "empty")]
+        service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x", "namespace": "default"},
+                   "spec": {"selector": {"app": "x"}}}
+        objects = [node(one["kubernetes.io/hostname"], labels=one) for one in labels]
+        objects += [service, pod("old", labels={"app": "x"}, on="full"), pod("p", labels={"app": "x"})]
+        nodes = self.explain(objects, "p", "--config", os.path.join(FILES, "full-v1beta3.yaml"))["nodes"]
+        scores = {name: row["scores"] for name, row in nodes.items()}
+        self.assertEqual(scores["empty"]["PodTopologySpread"], 200)
+        self.assertLess(scores["full"]["PodTopologySpread"], 200)
+        self.assertEqual(scores["empty"]["TaintToleration"], 100)
+        placed = self.placed(self.simulate(objects, "--config", os.path.join(FILES, "full-v1beta3.yaml")))
+        self.assertEqual(placed, {"default/p": "empty"})
+
     def test_plugins_of_ones_own(self):
         """They must be loaded; and what else is wrong is said once they are gone."""
         name = os.path.join(FILES, "custom-plugins.yaml")
@@ -129,8 +145,9 @@ class Files(cli.Case):
 
     def test_a_policy(self):
         config = self.write("policy.cfg", '{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "PodFitsResources"}]}')
-        self.refuse(self.berth("scheduler", "--config", config), "policy.cfg:1:", "no scheduling Policy since v1.23",
-                    "write a KubeSchedulerConfiguration")
+        for command in (["scheduler"], ["simulate", "-f", self.cluster], ["explain", "-f", self.cluster, "p"]):
+            self.refuse(self.berth(*command, "--config", config), "policy.cfg:1:", "no scheduling Policy since v1.23",
+                        "write a KubeSchedulerConfiguration")
 
 
 class Folder(cli.Case):

@@ -81,14 +81,17 @@ class Scheduler:
         except subprocess.TimeoutExpired:
             return None
 
-    def metrics(self, token):
-        """The values of /metrics by name and labels, as they are written there."""
+    def page(self, path, token):
         tls = ssl.create_default_context()
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE  # it makes its certificate itself
-        request = urllib.request.Request("https://127.0.0.1:%d/metrics" % self.port,
+        request = urllib.request.Request("https://127.0.0.1:%d%s" % (self.port, path),
                                          headers={"Authorization": "Bearer " + token})
         with urllib.request.urlopen(request, timeout=server.PATIENCE, context=tls) as answer:
-            rows = [line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#")]
+            return answer.read().decode()
+
+    def metrics(self, token):
+        """The values of /metrics by name and labels, as they are written there."""
+        rows = [line.rsplit(" ", 1) for line in self.page("/metrics", token).splitlines() if not line.startswith("#")]
         return {name: float(value) for name, value in rows}
 
 

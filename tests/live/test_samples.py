@@ -83,5 +83,48 @@ class Throttle(Case):
         self.assertIn("decisions repeated exactly (5 placed)", shown.stdout)
 
 
+class Adaptive(Case):
+    """Weights move while the scheduler runs, and come back."""
+    WEIGHT = {"namespace": None, "plugin": "ImageLocality", "profile": "default-scheduler"}
+
+    def weight(self, scheduler):
+        return self.metric(scheduler, "berth_strategy_weight", **dict(self.WEIGHT, namespace=self.namespace))
+
+    def decide(self, name):
+        self.pod(name, cpu="10m")
+        self.bound(name)
+
+    def moved_to(self, scheduler, weight):
+        """Pods come until the weight is there: it moves when an attempt begins."""
+        def look():
+            self.decide("p%d" % next(self.numbers))
+            return self.weight(scheduler) == weight
+        self.wait("the weight is %d" % weight, look)
+
+    def test_a_weight_moves_and_comes_back(self):
+        self.berth_only("kube-scheduler has no such plugin")
+        self.nodes(1, cpu="10")
+        self.numbers = iter(range(1000))
+        folder, log = self.path("recording"), "namespace %s: the weight of ImageLocality moves from " % self.namespace
+        scheduler = self.start("--record", folder, config={"profiles": [{
+            "plugins": {"multiPoint": {"enabled": [{"name": "AdaptiveSchedulingPlugin"}]}},
+            "pluginConfig": [{"name": "AdaptiveSchedulingPlugin", "args": {
+                "interval": "1s", "weights": [{"plugin": "ImageLocality", "max": 3}],
+                "rules": [{"when": "Idle", "plugin": "ImageLocality", "direction": "Up"}]}}]}]})
+        self.moved_to(scheduler, 3)
+        self.assertIn(log + "1 to 2 (configured: 1): Idle (mean use of nodes 0", scheduler.log())
+        self.assertIn(log + "2 to 3 (configured: 1): Idle", scheduler.log())
+        shown = scheduler.page("/debug/berth/explain?pod=%s/p0" % self.namespace, self.api.access.token)
+        self.assertIn('"ImageLocality": {"weight":3,"configured":1,"by":"AdaptiveSchedulingPlugin","reason":"Idle ', shown)
+        self.pod("large", cpu="5")  # half of the node
+        self.bound("large")
+        self.moved_to(scheduler, 1)
+        self.assertIn(log + "3 to 2 (configured: 1): back to 1: no rule applies any more", scheduler.log())
+        self.assertEqual(scheduler.end(), 0)
+        replayed = subprocess.run([cli.BERTH, "replay", folder], capture_output=True, text=True)
+        self.assertEqual(replayed.returncode, 0, replayed.stderr)
+        self.assertIn("decisions repeated exactly", replayed.stdout)
+
+
 if __name__ == "__main__":
     main()

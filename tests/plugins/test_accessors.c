@@ -296,6 +296,10 @@ static void test_scores(void **state _unused_)
     fixture_load(&s.h.e.f, POD("p", "1", ""));
     host_settle(&s.h);
     finish(&s);
+    s.h.e.engine.slowest = PATH_PLAIN; /* node by node */
+    fixture_load(&s.h.e.f, POD("q", "1", ""));
+    host_settle(&s.h);
+    finish(&s);
     while (!atomic_load(late))
         wait_a_moment();
     setup_release(&s);

@@ -49,6 +49,44 @@ class Plugins(Case):
         return {row["pod"]: row["message"] for row in report["placements"] if not row["node"]}
 
 
+class Custom(Plugins):
+    """A file that users have, with plugins of their own."""
+    CONFIG = os.path.join(ROOT, "tests", "cli", "user-files", "custom-plugins.yaml")
+    WARNING = "the plugin InterPodAffinity is enabled at score, but not at preScore, without which it fails"
+
+    def objects(self):
+        gpu = node("gpu", labels={"custom": "good"})
+        gpu["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+        return [node("closed", labels={"custom": "closed"}), node("good", labels={"custom": "good"}), gpu,
+                pod("p", schedulerName="custom-scheduler")]
+
+    def run_command(self, command, objects, config, *more):
+        return self.berth(command, "-f", self.write("cluster.json", objects), "--config", config, "--plugin",
+                          build(os.path.join(HERE, "custom.c")), "-o", "json", *more)
+
+    def test_as_it_is(self):
+        """InterPodAffinity is disabled at preScore only: berth warns, and its Score fails where nodes are compared."""
+        result = self.run_command("simulate", self.objects(), self.CONFIG)
+        self.assertIn(self.WARNING, result.err)
+        self.assertEqual(self.placed(result.json), {})
+        self.assertIn("InterPodAffinity", self.reasons(result.json)["default/p"])
+        alone = self.run_command("simulate", self.objects()[1:2] + self.objects()[3:], self.CONFIG)
+        self.assertEqual(self.placed(alone.json), {"default/p": "good"})
+        closed = self.run_command("explain", self.objects(), self.CONFIG, "p").json["nodes"]["closed"]
+        self.assertEqual((closed["plugin"], closed["reasons"]), ("CustomFilterPlugin", ["node(s) were closed"]))
+
+    def test_as_the_warning_says(self):
+        with open(self.CONFIG, encoding="utf-8") as file:
+            text = file.read().replace("    score:\n", "    score:\n      disabled: [{name: InterPodAffinity}]\n")
+        config = self.write("config.yaml", text)
+        result = self.run_command("simulate", self.objects(), config)
+        self.assertNotIn("InterPodAffinity", result.err)
+        self.assertEqual(self.placed(result.json), {"default/p": "gpu"})
+        nodes = self.run_command("explain", self.objects(), config, "p").json["nodes"]
+        self.assertEqual({name: row["scores"]["CustomScorePlugin"] for name, row in nodes.items() if row["feasible"]},
+                         {"good": 10, "gpu": 20})
+
+
 class PoolOrder(Plugins):
     CONFIG = os.path.join(EXAMPLES, "pool_order.yaml")
 

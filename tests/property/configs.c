@@ -150,7 +150,7 @@ static void put_moved(struct strbuf *out, struct rng *rng, const char *point)
 static void put_plugins(struct strbuf *out, struct rng *rng)
 {
     put(out, ",'plugins':{");
-    switch (random_below(rng, 12)) {
+    switch (random_below(rng, 14)) {
     case 0:
         put(out, "'multiPoint':{'disabled':[{'name':'%s'}]}", plugin_name(rng));
         break;
@@ -188,6 +188,13 @@ static void put_plugins(struct strbuf *out, struct rng *rng)
             "'multiPoint':{'enabled':[{'name':'Picky','weight':3}]}",
             one_of(rng, "NodeResourcesFit", "PodTopologySpread"),
             one_of(rng, "NodePorts", "InterPodAffinity"));
+        break;
+    case 10: /* other weights in each namespace, which change */
+        put(out, "'score':{'enabled':[{'name':'Weigher'}]}");
+        break;
+    case 11:
+        put(out, "'multiPoint':{'enabled':[{'name':'Terse','weight':%d},{'name':'Weigher'}]}",
+            any_weight(rng));
         break;
     default:
         break;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "framework/weights.h"
 #include "plugins/registry.h"
 
 struct opinion {
@@ -140,6 +141,17 @@ static struct status terse_score(struct cycle *cycle, struct node_view node, int
     return STATUS_OK;
 }
 
+/* The weights of a class stay for a while, and then change. Some are what they were. */
+static void weigh(struct cycle *cycle)
+{
+    uint64_t seed = mix(str_hash(cycle->pod->meta.namespace), cycle->cluster->placed_pods / 4);
+    for (uint32_t i = 0; i < cycle->profile->plugins_len; i++) {
+        uint64_t hash = mix(seed, i);
+        if (hash % 3 == 0)
+            (void)weights_set(cycle, i, (int32_t)(hash / 3 % (hash % 2 ? 12 : WEIGHT_MAX + 1)), STR("hash"));
+    }
+}
+
 static const struct plugin picky = {
     .name = "Picky",
     .forget = forget,
@@ -156,6 +168,12 @@ static const struct plugin terse = {
     .score = terse_score,
 };
 
+static const struct plugin weigher = {
+    .name = "Weigher",
+    .silent_points = POINT_BIT(POINT_PRE_SCORE) | POINT_BIT(POINT_SCORE),
+    .weigh = weigh,
+};
+
 const struct registry *picky_registry(void)
 {
     static const struct plugin *plugins[PLUGINS_MAX];
@@ -165,6 +183,7 @@ const struct registry *picky_registry(void)
     memcpy(plugins, builtin_plugins.items, builtin_plugins.len * sizeof(*plugins));
     plugins[builtin_plugins.len] = &picky;
     plugins[builtin_plugins.len + 1] = &terse;
-    registry = (struct registry){ plugins, builtin_plugins.len + 2 };
+    plugins[builtin_plugins.len + 2] = &weigher;
+    registry = (struct registry){ plugins, builtin_plugins.len + 3 };
     return &registry;
 }

@@ -4,7 +4,8 @@
 
 #include "framework/profile.h"
 
-/* The built-in plugins, "Picky" (PreFilter, Filter, PreScore, Score) and "Terse" (Filter and Score alone). */
+/* The built-in plugins, "Picky" (PreFilter, Filter, PreScore, Score) and "Terse" (Filter and Score alone).
+ * "Weigher" sets weights of other plugins, by namespace and by what happened in the cluster. */
 const struct registry *picky_registry(void);
 
 #endif

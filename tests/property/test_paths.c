@@ -16,6 +16,7 @@
 
 #include "cluster/volumes.h"
 #include "engine/decide.h"
+#include "framework/weights.h"
 #include "property/random_fixture.h"
 
 enum { FAILURES_MAX = 5 };
@@ -28,6 +29,7 @@ static struct options {
 /* The number of decisions, and by which path. */
 static struct counts {
     uint64_t steps, placed, unfit, errors, answered[PATH_COUNT], tried[PATH_COUNT], windows;
+    uint64_t reweighted;                            /* with other weights than those of the configuration */
     uint64_t ranked;                                /* nodes, with the scores of each plugin */
     uint64_t with_volumes, with_volumes_fast, held; /* decisions of pods with volumes; those that held some */
 } counts;
@@ -104,6 +106,8 @@ static void decide(struct outcome *ret, const char *name, struct step *step, enu
     engine->slowest = path;
     engine->ranking = &ret->ranking;
     cycle_init(&ret->cycle, engine_profile(engine, step->pod->api), engine->cluster, step->pod, &ret->arena);
+    run_weigh(&ret->cycle);
+    counts.reweighted += ret->cycle.weights != NULL;
     ret->choice = (struct choice){ .row = ROW_NONE };
     ret->answered = true;
     if (path == PATH_PLAIN)
@@ -388,6 +392,7 @@ static bool covers_enough(void)
            (unsigned long long)counts.held);
     printf("ranked with all scores: %llu nodes; a part of the order was read %llu times\n",
            (unsigned long long)counts.ranked, (unsigned long long)counts.windows);
+    printf("with other weights: %llu\n", (unsigned long long)counts.reweighted);
     if (options.seeds < 20 || (fast * 2 > tried && counts.ranked > fast && counts.windows * 100 > fast &&
                                counts.with_volumes_fast * 4 > counts.with_volumes))
         return true;

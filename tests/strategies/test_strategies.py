@@ -580,6 +580,8 @@ class Files(Case):
             report = self.explain(objects, "default/" + name, "--config", config)  # found by its name
             found = {key: row["scores"]["GPUPriorityPlugin"] for key, row in report["nodes"].items() if row["feasible"]}
             self.assertEqual(found, scores)
+        placed = self.placed(self.simulate(objects, "--config", config))
+        self.assertEqual(placed, {"default/p": "gpu", "default/q": "plain"})
 
     def test_a_gpu_scheduler(self):
         self.check_gpu_scheduler(os.path.join(HERE, "user-files", "gpu-scheduler.yaml"))
@@ -596,6 +598,33 @@ class Files(Case):
         found = {key: row["scores"]["CostOptimizationPlugin"] for key, row in report["nodes"].items()}
         expected = CostOptimization.normalized({"plain": 0.06, "spot": 0.06 * 0.4}, {"spot"})
         self.assertEqual(found, {name: 70 * score for name, score in expected.items()})
+        self.assertEqual(self.placed(self.simulate(objects, "--config", os.path.join(HERE, "user-files", "cost-optimizer.yaml"))),
+                         {"default/p": "spot"})
+
+    def test_the_limit_of_a_cost_optimizer(self):
+        """The file enables the plugin at score only: a node above 10 per hour is not rejected, but comes last."""
+        objects = [node_with("dear", {GPU: "8"}), node_with("cheap", {GPU: "8"}, labels=CostOptimization.SPOT),
+                   pod_with("p", {"cpu": "1", "memory": "1Gi", GPU: "6"}, schedulerName="cost-optimizer")]
+        file = os.path.join(HERE, "user-files", "cost-optimizer.yaml")
+        result = self.berth("explain", "-f", self.write("cluster.json", objects), "--config", file, "-o", "json", "p")
+        self.assertEqual(result.json["nodes"]["dear"]["scores"]["CostOptimizationPlugin"], 0)
+        self.assertGreater(result.json["nodes"]["cheap"]["scores"]["CostOptimizationPlugin"], 0)
+        self.assertIn("CostOptimizationPlugin is not enabled at filter", result.err)
+
+    def test_what_a_latency_sensitive_scheduler_has_beside_latency(self):
+        with open(os.path.join(ROOT, "tests", "cli", "user-files", "latency-sensitive.yaml"), encoding="utf-8") as file:
+            text = file.read().split("  pluginConfig:\n")[0]
+        text = text.replace("      - name: NetworkLatencyPlugin\n        weight: 50\n", "")
+        self.assertNotIn("Latency", text.replace("latency-sensitive", ""))
+        waiting = pod_with("p", {"cpu": "1", "memory": "1Gi"}, schedulerName="latency-sensitive")
+        waiting["spec"]["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 1, "preference": {"matchExpressions": [{"key": "fast", "operator": "Exists"}]}}]}}
+        objects = [node("fast", cpu="10", memory="10Gi", labels={"fast": "yes"}), node("slow", cpu="10", memory="10Gi"), waiting]
+        config = self.write("config.yaml", text)
+        nodes = self.explain(objects, "default/p", "--config", config)["nodes"]
+        self.assertEqual({name: (row["scores"]["NodeAffinity"], row["scores"]["LoadBalancingPlugin"])
+                          for name, row in nodes.items()}, {"fast": (3000, 1800), "slow": (0, 1800)})
+        self.assertEqual(self.placed(self.simulate(objects, "--config", config)), {"default/p": "fast"})
 
     def test_examples(self):
         """Each places every pod of the example cluster."""

@@ -144,7 +144,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
     uint32_t columns_len;
     if (!span.rows && scorer_columns(scorer, table->cluster, state->requests, columns, &columns_len) &&
         columns_len == 2) {
-        add_two(&columns[0], &columns[1], part->instance->weight, span.len, table->local);
+        add_two(&columns[0], &columns[1], part->weight, span.len, table->local);
         return;
     }
     for (uint32_t i = 0; i < span.len; i++) {
@@ -153,7 +153,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
             table->local[row] +=
                 (int32_t)balanced_value(scorer, (struct node_view){ table->cluster, row, NULL },
                                         state->requests, NULL) *
-                part->instance->weight;
+                part->weight;
     }
 }
 

@@ -491,7 +491,7 @@ static bool score_by_columns(struct table *table, struct table_part *part, uint3
         (fit->strategy == SCORING_LEAST_ALLOCATED ? add_least : add_most)(&columns[i], len, sums);
         weights += columns[i].weight;
     }
-    add_weighted(sums, weights, part->instance->weight, len, table->local);
+    add_weighted(sums, weights, part->weight, len, table->local);
     return true;
 }
 
@@ -508,7 +508,7 @@ static void rows_score(struct table *table, struct table_part *part, struct row_
         if (table->rejection[node.row])
             continue;
         scorer_node(&fit->scorer, node, state->requests, requested, allocated, allocatable);
-        table->local[node.row] += (int32_t)fit_value(fit, requested, allocatable) * part->instance->weight;
+        table->local[node.row] += (int32_t)fit_value(fit, requested, allocatable) * part->weight;
     }
 }
 

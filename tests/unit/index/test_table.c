@@ -163,7 +163,7 @@ static void test_prepare(void **state)
         pre_score_code = cases[i].pre_score;
         narrows = cases[i].narrows;
         prepares = !cases[i].refuses;
-        if (table_prepare(&table, &f.cluster, &f.profile, f.last_pod) != cases[i].want)
+        if (table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL) != cases[i].want)
             fail_msg("%s: want %d", cases[i].name, cases[i].want);
         if ((table.per_node != 0) != cases[i].per_node)
             fail_msg("%s: per node %d", cases[i].name, !cases[i].per_node);
@@ -180,13 +180,13 @@ static void test_half_enabled(void **state)
     struct table table = { 0 };
     setup(&f, &with_rows, NULL);
     f.profile.points[POINT_SCORE].len = 0;
-    assert_false(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_false(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     table_release(&table);
     fixture_release(&f);
     setup(&f, &without_rows, NULL);
     pre_filter_code = pre_score_code = STATUS_SKIP;
     f.profile.points[POINT_PRE_FILTER].len = 0;
-    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     assert_int_equal(table.per_node, 1);
     table_release(&table);
     fixture_release(&f);
@@ -217,7 +217,7 @@ static void test_fill(void **state)
     struct fixture f;
     struct table table = { 0 };
     setup(&f, &with_rows, &also_with_rows);
-    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     assert_true(table_fill(&table, (struct row_span){ .len = NODES }));
     assert_int_equal(table.inputs_len, 2);
     assert_int_equal(table.rejections.len, 4); /* three distinct rejections, each once */
@@ -245,13 +245,13 @@ static void test_too_many_inputs(void **state)
     struct table table = { 0 };
     setup(&f, &with_rows, &also_with_rows);
     inputs = TABLE_INPUTS_MAX / 2;
-    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     assert_true(table_fill(&table, (struct row_span){ .len = NODES }));
     inputs++;
-    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     assert_false(table_fill(&table, (struct row_span){ .len = NODES }));
     inputs = 0;
-    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+    assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
     assert_true(table_fill(&table, (struct row_span){ .len = NODES }));
     assert_int_equal(table.inputs_len, 0);
     table_release(&table);
@@ -267,7 +267,7 @@ static void test_current(void **state)
     struct table table = { 0 };
     setup(&f, &with_rows, NULL);
     for (int round = 0; round < 3; round++) {
-        assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod));
+        assert_true(table_prepare(&table, &f.cluster, &f.profile, f.last_pod, NULL));
         assert_true(table_fill(&table, (struct row_span){ .len = (uint32_t)f.cluster.nodes.len }));
         assert_true(table_is_current(&table));
         if (round == 0)
