@@ -418,6 +418,12 @@ void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod)
     ports_remove(&overlay->ports, pod->class->ports, pod->class->ports_len);
 }
 
+void overlay_restore_ports(struct node_overlay *overlay)
+{
+    vec_for(&overlay->pods, pod)
+        ports_add(&overlay->ports, (*pod)->class->ports, (*pod)->class->ports_len);
+}
+
 void overlay_release(struct node_overlay *overlay)
 {
     vec_release(&overlay->pods);

@@ -476,6 +476,7 @@ static int make_core(struct daemon *daemon, struct error *err)
             .on_version = daemon->features.release->informers_have_metrics ? on_version : NULL,
             .on_answering = on_answering,
             .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
+            .announces = daemon->flags.announce,
             .on_samples = on_samples,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
             .on_retired = on_retired,

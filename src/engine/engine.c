@@ -75,6 +75,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         .percentage_override = options->percentage,
         .tables_bytes_max = options->tables_bytes_max,
         .slowest = options->slowest,
+        .announces = options->announces && options->host.emit,
         .host = options->host,
     };
     if (!engine->host.bindings_max)
@@ -364,7 +365,8 @@ void engine_set_wall_clock(struct engine *engine, int64_t ahead_ns)
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
 {
     engine_tick(engine, now_ns);
-    if (engine->open.entry || engine->bindings_at[BINDING_BIND] >= engine->host.bindings_max)
+    uint32_t waiting = engine->bindings_at[BINDING_ANNOUNCE] + engine->bindings_at[BINDING_BIND];
+    if (engine->open.entry || waiting >= engine->host.bindings_max)
         return false;
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)

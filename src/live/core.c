@@ -215,6 +215,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
         .tables_bytes_max = TABLES_BYTES_MAX,
         .last_ticket = last_ticket,
         .ranks = true,
+        .announces = options->announces,
         .host = { .emit = emit,
                   .notice = on_notice,
                   .wake = wake,
