@@ -138,6 +138,8 @@ struct columns {
 
 struct cluster {
     struct features features; /* set before the first object, and never changed */
+    /* Likewise: a port that two pods on a node have is taken until both have left. Several schedulers place pods. */
+    bool shares_ports;
     struct intern syms;
     VEC(struct node_entry) nodes;
     struct strmap rows_by_name; /* row + 1 as pointer */

@@ -78,6 +78,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         .announces = options->announces && options->host.emit,
         .host = options->host,
     };
+    cluster->shares_ports = engine->announces;
     if (!engine->host.bindings_max)
         engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
     engine->unanswered.write = write_unanswered;

@@ -600,7 +600,8 @@ static void reconfigure(void *context)
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
         poller_want(core->poller, wanted_kinds(&core->engine));
-        if (newcomers) /* pods of other schedulers were not kept */
+        if (newcomers ||
+            core->options.announces) /* pods of other schedulers were not kept, or are now others' */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {
         take_back(setup.owner);

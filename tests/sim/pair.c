@@ -71,7 +71,7 @@ struct happening {
     struct effect effect;
     struct wanted_condition condition;
     struct answer answer;
-    bool replies; /* an arrival: the answer is sent */
+    enum { REPLY_NONE, REPLY_ANSWER, REPLY_UNKNOWN } reply; /* of an arrival */
 };
 
 static uint32_t roll(struct world *world, uint32_t count)
@@ -280,7 +280,9 @@ static void arrive(struct world *world, struct happening *self)
     struct answer answer = serve(world, self);
     say(world, "%u: %s " STR_FMT " " STR_FMT ": %s", self->side, effect_kind_names[self->effect.kind],
         STR_ARG(self->effect.name), STR_ARG(self->effect.node), answer_kind_names[answer.kind]);
-    if (self->replies)
+    if (self->reply == REPLY_UNKNOWN)
+        answer = (struct answer){ .kind = ANSWER_UNKNOWN };
+    if (self->reply != REPLY_NONE)
         plan_reply(world, self, &answer);
     wake_watches(world);
 }
@@ -295,9 +297,9 @@ struct side_host {
     uint32_t side;
 };
 
-static struct happening *request_of(struct world *world, uint32_t side, const struct effect *effect)
+static struct happening *send(struct world *world, uint32_t side, const struct effect *effect, int64_t in_ns)
 {
-    struct happening *request = plan(world, delay_ns(world), arrive);
+    struct happening *request = plan(world, in_ns, arrive);
     request->side = side;
     request->incarnation = side_of(world, side)->incarnation;
     request->effect = effect_copy(&request->arena, effect);
@@ -310,23 +312,24 @@ static void emit(void *context, const struct effect *effect)
     struct world *world = host->world;
     if (effect->kind == EFFECT_EVENT)
         return;
-    struct happening *request = request_of(world, host->side, effect);
-    request->replies = true;
-    if (!world->storm)
-        return;
-    uint32_t fate = roll(world, 1000);
+    struct happening *request = send(world, host->side, effect, delay_ns(world));
+    uint32_t fate = world->storm ? roll(world, 1000) : 1000;
     const uint32_t lost = world->knobs.lost, half = lost + world->knobs.half_lost,
                    late = half + world->knobs.late, refused = late + world->knobs.refused;
-    if (fate >= refused)
-        return;
-    request->replies = false;
-    bool is_refused = fate >= late;
-    plan_reply(world, request, &(struct answer){ .kind = is_refused ? ANSWER_REFUSED : ANSWER_UNKNOWN });
-    if (is_refused || fate < lost)
+    say(world, "%u: wants %s " STR_FMT " " STR_FMT "%s", host->side, effect_kind_names[effect->kind],
+        STR_ARG(effect->name), STR_ARG(effect->node), effect->sets_nomination ? " (nomination)" : "");
+    request->reply = fate < refused ? REPLY_NONE : REPLY_ANSWER;
+    if (fate < lost || (fate >= late && fate < refused)) {
         request->incarnation = 0; /* it never arrives */
-    else if (fate >= half &&
-             effect->kind == EFFECT_BIND) /* a status that came so late would undo newer ones */
-        request_of(world, host->side, effect)->at_ns += 3 * S;
+        struct happening *reply = plan_reply(
+            world, request, &(struct answer){ .kind = fate < lost ? ANSWER_UNKNOWN : ANSWER_REFUSED });
+        reply->incarnation = side_of(world, host->side)->incarnation;
+    } else if (fate < late) {
+        request->reply = REPLY_UNKNOWN;
+        /* Once more, seconds later. Not a status, which would undo newer ones: no server is known to do that. */
+        if (fate >= half && effect->kind == EFFECT_BIND)
+            send(world, host->side, effect, S + delay_ns(world));
+    }
 }
 
 /* ---- watches ---- */
@@ -660,7 +663,8 @@ static bool run(struct world *world)
     world->storm = false;
     run_until(world, world->now_ns + CALM_S * S);
     bool hints_suffice = !world->knobs.priorities || !world->knobs.ports; /* as in sim.c */
-    if (!world->failed && !world->silent && hints_suffice)
+    bool may_linger = world->knobs.refused; /* an announcement whose withdrawal was refused */
+    if (!world->failed && !world->silent && hints_suffice && !may_linger)
         check_waiting(world);
     for (uint32_t i = 0; i < SIDES; i++)
         stop(world, i);
