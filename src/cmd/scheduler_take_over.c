@@ -1,4 +1,5 @@
-/* scheduler_take_over.c: another scheduler's Lease has ended, or is held again: its profile comes and goes (reload.h). */
+/* scheduler_take_over.c: when another scheduler's Lease has ended, its profile comes, and goes when it is held again
+ * (reload.h). */
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -5,7 +5,8 @@
  *
  * kube-scheduler and default-scheduler are both the Lease kube-scheduler and the name default-scheduler.
  *
- * A profile of that name is in effect only while its pods are taken over. Without one, a copy of the first profile is. */
+ * A profile of that name is in effect only while its pods are taken over. Without one, a copy of the first profile
+ * is. */
 #ifndef CONFIG_TAKE_OVER_H
 #define CONFIG_TAKE_OVER_H
 

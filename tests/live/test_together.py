@@ -97,7 +97,7 @@ class TakeOver(Case):
     def setUp(self):
         super().setUp()
         self.berth_only("kube-scheduler does not have --take-over")
-        self.lease = ("Lease", "berth-first", "kube-system")
+        self.lease = ("Lease", "kube-scheduler", "kube-system")  # the stock role allows no other
         self.remove_lease()
         self.addCleanup(self.remove_lease)
         self.nodes(3)
@@ -112,12 +112,12 @@ class TakeOver(Case):
 
     def start_first(self, name):
         return self.start(name=name, config={**profiles("first"), "leaderElection": {
-            **ELECTION, "resourceName": "berth-first"}})
+            **ELECTION, "resourceName": "kube-scheduler"}})
 
     def start_both(self, *more, names=("second",)):
         first = self.start_first("first")
         self.wait("the first leads", self.holder)
-        second = self.start("--take-over=berth-first=first", *more, name="second", config=profiles(*names))
+        second = self.start("--take-over=kube-scheduler=first", *more, name="second", config=profiles(*names))
         self.pod("one", schedulerName="second")
         self.bound("one")
         return first, second
@@ -165,7 +165,7 @@ class TakeOver(Case):
         self.assertIn("/three\"", second.log())
 
     def test_a_lease_that_was_never_there(self):
-        second = self.start("--take-over=berth-first=first", name="second", config=profiles("second"))
+        second = self.start("--take-over=kube-scheduler=first", name="second", config=profiles("second"))
         self.pod("other", schedulerName="first")
         self.pod("own", schedulerName="second")
         self.bound("own")

@@ -2,9 +2,9 @@
  *
  *     pair [--seed N] [--seeds COUNT] [--verbose] [--silent]
  *
- * Each seed is a small cluster: pods of both schedulers come and go, requests and answers are late or lost, watches lag,
- * break and list again, schedulers end and start again. At no moment may a node hold more than it has: a kubelet would
- * refuse a pod. When everything has calmed down, no pod may wait that fits on a node.
+ * Each seed is a small cluster: pods of both schedulers come and go, requests and answers are late or lost, watches
+ * lag, break and list again, schedulers end and start again. At no moment may a node hold more than it has: a kubelet
+ * would refuse a pod. When everything has calmed down, no pod may wait that fits on a node.
  *
  * --silent: the schedulers announce nothing. Then nodes do get too much, which is reported and not a failure: it shows
  * that these clusters would find a mistake. */

@@ -3,8 +3,8 @@
 
 #include "engine/binding.h"
 
-/* Of the scheduler under test, and of another one: "p", its version, cpu, priority, age in minutes, and the node that it
- * is nominated to. */
+/* Of the scheduler under test, and of another one: a name, a version, cpu, priority, the minute of its creation, and
+ * the node that it is nominated to. */
 #define A_POD(scheduler, name, version, cpu, priority, minute, nominated) \
     "{kind: Pod, metadata: {name: " name ", uid: u-" name ", resourceVersion: '" version \
     "', creationTimestamp: '2026-01-01T00:" minute ":00Z'}, spec: {schedulerName: " scheduler \
