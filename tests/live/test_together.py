@@ -5,7 +5,7 @@ import subprocess
 from case import Case, cli, main, node, node_of
 from share_nodes import NAMES, NODE_MILLIS, fill
 
-ELECTION = {"leaderElect": True, "leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
+ELECTION = {"leaderElect": True, "leaseDuration": "10s", "renewDeadline": "8s", "retryPeriod": "500ms"}
 
 
 def profiles(*names):
