@@ -43,6 +43,7 @@ struct pod_info {
     int32_t priority;
     int64_t placed_ns; /* since 1970: when it was placed here; 0: not here */
     bool terminating;  /* has a deletion timestamp */
+    bool is_foreign;   /* of another scheduler, without a node: known for its nomination alone */
     /* Its node has no room for its resize, and with InPlacePodVerticalScalingSchedulerPreemption other pods may leave
      * for it: it waits in the queue, though it has a node. */
     bool resize_deferred;
@@ -137,6 +138,8 @@ struct columns {
 
 struct cluster {
     struct features features; /* set before the first object, and never changed */
+    /* Likewise: a port that two pods on a node have is taken until both have left. Several schedulers place pods. */
+    bool shares_ports;
     struct intern syms;
     VEC(struct node_entry) nodes;
     struct strmap rows_by_name; /* row + 1 as pointer */
@@ -332,6 +335,8 @@ void overlay_init(struct node_overlay *overlay, const struct cluster *cluster, u
                   struct arena *arena);
 void overlay_add(struct node_overlay *overlay, const struct pod_info *pod);
 void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod);
+/* Ports that a pod which was removed shared with one that is there are taken again (pods.c: ports are a set). */
+void overlay_restore_ports(struct node_overlay *overlay);
 void overlay_release(struct node_overlay *overlay);
 
 static inline const struct node *node_api(struct node_view view)

@@ -188,6 +188,13 @@ static void ports_remove(port_vec *set, const struct host_port *ports, uint32_t 
         set->len = kept;
 }
 
+/* Those of all these pods are taken. */
+static void ports_restore(port_vec *set, const pod_vec *pods)
+{
+    vec_for(pods, pod)
+        ports_add(set, (*pod)->class->ports, (*pod)->class->ports_len);
+}
+
 /* ---- placing ---- */
 static void vec_drop(pod_vec *vec, const struct pod_info *pod)
 {
@@ -310,6 +317,8 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
         cluster->pods_with_anti -= node->api != NULL;
     }
     ports_remove(&node->ports, cls->ports, cls->ports_len);
+    if (cluster->shares_ports && cls->ports_len)
+        ports_restore(&node->ports, &node->pods);
     row_account(cluster, row, pod_used(pod), -1);
     if (cls->has_claims && node->api)
         count_claims(cluster, pod->api, -1);
@@ -416,6 +425,11 @@ void overlay_remove(struct node_overlay *overlay, const struct pod_info *pod)
     vec_drop(&overlay->pods, pod);
     overlay_account(overlay, pod_used(pod), -1);
     ports_remove(&overlay->ports, pod->class->ports, pod->class->ports_len);
+}
+
+void overlay_restore_ports(struct node_overlay *overlay)
+{
+    ports_restore(&overlay->ports, &overlay->pods);
 }
 
 void overlay_release(struct node_overlay *overlay)

@@ -86,6 +86,7 @@ static void on_slow_path(void *user)
 static void on_started(void *user)
 {
     scheduler_show_lead(user, true);
+    scheduler_watch_others(user);
     core_lead(((struct daemon *)user)->core);
 }
 
@@ -476,6 +477,7 @@ static int make_core(struct daemon *daemon, struct error *err)
             .on_version = daemon->features.release->informers_have_metrics ? on_version : NULL,
             .on_answering = on_answering,
             .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
+            .announces = daemon->flags.announce,
             .on_samples = on_samples,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
             .on_retired = on_retired,
@@ -513,7 +515,7 @@ static int start_reload(struct daemon *daemon, struct error *err)
 static int start(struct daemon *daemon, struct error *err)
 {
     static int (*const steps[])(struct daemon *daemon, struct error *err) = {
-        make_client, make_core, make_lease, scheduler_serve_start, start_reload,
+        make_client, make_core, make_lease, scheduler_serve_start, start_reload, scheduler_make_vacancies,
     };
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
@@ -525,6 +527,7 @@ static void daemon_release(struct daemon *daemon)
 {
     views_settle(daemon->views);
     serve_stop(daemon->serve, 0);
+    scheduler_free_vacancies(daemon);
     candidate_free(daemon->candidate);
     lease_free(daemon->lease);
     dump_free(daemon->dump);
@@ -587,8 +590,7 @@ static int serve_until_told(struct daemon *daemon, struct error *err)
     int r = loop_signals(daemon->serving, &daemon->signals, on_signal, daemon, err);
     if (r < 0)
         return r;
-    if (daemon->lease)
-        lease_start(daemon->lease);
+    daemon->lease ? lease_start(daemon->lease) : scheduler_watch_others(daemon);
     candidate_start(daemon->candidate);
     core_run(daemon->core);
     loop_run_wait(daemon->serving, end_requests, daemon);

@@ -27,9 +27,10 @@ void config_generation_free(struct config_generation *generation)
 }
 
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
-                           const struct str *text, const struct scheduler_config *running,
+                           const struct str *text, const struct scheduler_config *running, uint64_t taken,
                            struct config_generation **ret, struct error *err)
 {
+    struct take_overs overs;
     int opened = text ? plugins_open_strategies(*text, err) : 0;
     if (opened < 0)
         return opened;
@@ -38,10 +39,15 @@ int config_generation_read(const struct scheduler_flags *flags, const struct fea
     int r = text ? flags_load_text(flags, *text, &catalog, features, &made->arena, &made->config,
                                    &made->warnings, err)
                  : flags_load(flags, &catalog, features, &made->arena, &made->config, &made->warnings, err);
+    if (r == 0)
+        r = take_overs_read(&flags->take_over, &made->arena, &overs, err);
+    if (r == 0)
+        r = take_overs_apply(&overs, taken, &made->arena, &made->config, err);
     if (r < 0) {
         config_generation_free(made);
         return r;
     }
+    made->taken = taken;
     made->has_text = text;
     if (text)
         strbuf_str(&made->text, *text);
@@ -64,11 +70,14 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
                            struct config_generation **ret, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (!is_file(flags->config) && flags->config.len && flags->take_over.len)
+        return error_set(err, -EINVAL, "--take-over needs a --config that can be read again: " STR_FMT,
+                         STR_ARG(flags->config));
     if (!is_file(flags->config))
-        return config_generation_read(flags, features, NULL, NULL, ret, err);
+        return config_generation_read(flags, features, NULL, NULL, 0, ret, err);
     int r = file_read(flags->config.ptr, TEXT_BYTES_MAX, &text, err);
     const struct str bytes = strbuf_slice(&text);
-    return r < 0 ? r : config_generation_read(flags, features, &bytes, NULL, ret, err);
+    return r < 0 ? r : config_generation_read(flags, features, &bytes, NULL, 0, ret, err);
 }
 
 int config_generation_extend(struct config_generation *generation,

@@ -6,12 +6,14 @@
 
 #include "base/list.h"
 #include "config/flags.h"
+#include "config/take_over.h"
 #include "extender/extender.h"
 
 struct config_generation {
     struct list_link link; /* of reload.c's list */
     bool retired;          /* the core has given it back; under the lock of reload.c */
     uint64_t number;
+    uint64_t taken; /* schedulers whose pods are taken over, by number in --take-over */
     struct arena arena;
     struct scheduler_config config;
     struct warnings warnings;
@@ -26,9 +28,9 @@ struct config_generation {
 int config_generation_load(const struct scheduler_flags *flags, const struct features *features,
                            struct config_generation **ret, struct error *err);
 /* The same from what was read of the file; NULL: the flags name no file that can be read twice. What counts after a
- * restart only stays as in `running`, if that is not NULL. */
+ * restart only stays as in `running`, if that is not NULL. `taken`: as in struct config_generation. */
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
-                           const struct str *text, const struct scheduler_config *running,
+                           const struct str *text, const struct scheduler_config *running, uint64_t taken,
                            struct config_generation **ret, struct error *err);
 /* Makes its extenders; the options' configuration is set here. */
 int config_generation_extend(struct config_generation *generation,

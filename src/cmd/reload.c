@@ -39,6 +39,7 @@ struct reload {
     struct config_generation *next; /* the core has it and did not answer yet */
     struct metric *results[RELOAD_RESULT_COUNT], *success, *success_at;
     struct reread turns;
+    uint64_t tried;         /* the last `taken` that was tried, whatever came of it */
     atomic_bool looking;    /* a turn is at the file */
     bool hangs;             /* it has been there for so long that this was logged */
     struct loop_fd inotify; /* of the watch; silent during a turn */
@@ -50,6 +51,7 @@ struct reload {
     struct config_generation *current; /* in effect */
     struct list generations;           /* struct config_generation */
     bool requested;                    /* a look at the file */
+    uint64_t taken;                    /* as in struct config_generation: what is wanted */
     struct reload_answer {
         bool is_there;
         int result;
@@ -244,6 +246,35 @@ static int complete(struct reload *reload, struct config_generation *generation,
     return r;
 }
 
+static uint64_t taken_of(struct reload *reload)
+{
+    pthread_mutex_lock(&reload->lock);
+    uint64_t taken = reload->taken;
+    pthread_mutex_unlock(&reload->lock);
+    return taken;
+}
+
+/* The file as it is in effect, with other schedulers' pods. */
+static void retake(struct reload *reload, uint64_t taken)
+{
+    const struct reload_options *options = &reload->options;
+    const struct str text = strbuf_slice(&reload->current->text);
+    struct config_generation *generation;
+    struct error err;
+    reload->tried = taken;
+    if (config_generation_read(options->flags, options->features, reload->current->has_text ? &text : NULL,
+                               &reload->fixed, taken, &generation, &err) < 0) {
+        refuse(reload, &err);
+        return;
+    }
+    if (complete(reload, generation, &err) == 0) {
+        submit(reload, generation);
+        return;
+    }
+    refuse(reload, &err);
+    config_generation_free(generation);
+}
+
 static void consider(struct reload *reload, struct str text)
 {
     const struct reload_options *options = &reload->options;
@@ -254,8 +285,8 @@ static void consider(struct reload *reload, struct str text)
         leave(reload);
         return;
     }
-    if (config_generation_read(options->flags, options->features, &text, &reload->fixed, &generation, &err) <
-        0) {
+    if (config_generation_read(options->flags, options->features, &text, &reload->fixed, taken_of(reload),
+                               &generation, &err) < 0) {
         refuse(reload, &err);
         return;
     }
@@ -317,6 +348,7 @@ static void turn(struct reread *turns)
     struct reload_answer answer = reload->answer;
     reload->answer.is_there = false;
     bool requested = reload->requested && (!reload->next || answer.is_there);
+    uint64_t taken = reload->taken;
     if (requested)
         reload->requested = false;
     pthread_mutex_unlock(&reload->lock);
@@ -325,6 +357,8 @@ static void turn(struct reread *turns)
     free_retired(reload);
     if (requested)
         look_now(reload);
+    else if (!reload->next && taken != reload->current->taken && taken != reload->tried)
+        retake(reload, taken);
     else if (reload->watch && !reload->next)
         look(reload);
 }
@@ -447,6 +481,14 @@ void reload_now(struct reload *reload)
 {
     pthread_mutex_lock(&reload->lock);
     reload->requested = true;
+    wake(reload);
+    pthread_mutex_unlock(&reload->lock);
+}
+
+void reload_take_over(struct reload *reload, uint64_t taken)
+{
+    pthread_mutex_lock(&reload->lock);
+    reload->taken = taken;
     wake(reload);
     pthread_mutex_unlock(&reload->lock);
 }

@@ -1,4 +1,5 @@
-/* reload.h: another configuration while the scheduler runs: the file of --config changed, or SIGHUP came.
+/* reload.h: another configuration while the scheduler runs: the file of --config changed, SIGHUP came, or the pods of
+ * another scheduler are taken over, or given back.
  *
  *     file, SIGHUP ──▶ worker pool: read, check, try ──▶ core_reconfigure(), between decisions ──▶ log, metric, event
  *                               │                                     │
@@ -42,6 +43,8 @@ void reload_free(struct reload *reload);
 int reload_start(struct reload *reload, const struct reload_options *options, struct error *err);
 /* From any thread, also before reload_start(): look now. */
 void reload_now(struct reload *reload);
+/* From any thread: these schedulers' pods are taken over from now on, by number in --take-over. */
+void reload_take_over(struct reload *reload, uint64_t taken);
 /* For core_options.on_retired: the core needs this generation no longer. */
 void reload_retired(struct reload *reload, void *generation);
 

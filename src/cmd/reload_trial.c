@@ -49,7 +49,7 @@ static int prepare(char **argv, struct str input, struct trial *trial, struct co
         return r;
     trial_note(trial, "at the configuration", "the trial process");
     const struct str text = { at, (uint32_t)(end - at) };
-    return config_generation_read(&flags, &features, &text, NULL, ret, err);
+    return config_generation_read(&flags, &features, &text, NULL, 0, ret, err);
 }
 
 static void rehearse(struct trial *trial, void *context)

@@ -16,6 +16,7 @@
 #include "live/candidate.h"
 #include "live/core.h"
 #include "live/lease.h"
+#include "live/vacancy.h"
 #include "observe/informers.h"
 #include "observe/observer.h"
 #include "observe/rest_metrics.h"
@@ -41,6 +42,8 @@ struct daemon {
     struct core *core;
     struct leader_lease *lease;        /* NULL: no election */
     struct lease_candidate *candidate; /* NULL: the API server does not coordinate the election */
+    struct take_overs overs;           /* --take-over */
+    struct vacant_lease *vacancies;    /* of those, as many */
     struct strbuf identity;
     struct metrics *metrics;
     struct observer *observer;
@@ -70,5 +73,11 @@ int scheduler_main(int argc, char **argv);
 int scheduler_serve_start(struct daemon *daemon, struct error *err);
 /* For the metrics: does this process lead? */
 void scheduler_show_lead(struct daemon *daemon, bool leads);
+
+/* scheduler_take_over.c: other schedulers, whose pods are taken over when their lease has ended (--take-over). */
+int scheduler_make_vacancies(struct daemon *daemon, struct error *err);
+/* This process leads: it looks at their leases from now on. */
+void scheduler_watch_others(struct daemon *daemon);
+void scheduler_free_vacancies(struct daemon *daemon);
 
 #endif

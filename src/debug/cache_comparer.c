@@ -48,7 +48,7 @@ bool held_read(struct compared *held, const struct engine *engine, int64_t step_
         read_names(held, engine);
     while (held->at < pods->map.used) {
         const struct pod_info *pod = pods->map.slots[held->at++].value;
-        if (!pod)
+        if (!pod || pod->is_foreign)
             continue;
         keep(&held->arena, uids, pod->api->meta.uid);
         if (uids->len % PODS_PER_LOOK == 0 && monotonic_ns() - begun_ns >= step_ns)

@@ -104,9 +104,10 @@ void *resources_gather(const struct engine *engine)
     struct resource_rows *rows = xcalloc(1, sizeof(*rows));
     _cleanup_(arena_release) struct arena arena = { 0 };
     map_for(&engine->cluster->pods, slot) {
-        const struct pod *pod = ((const struct pod_info *)slot->value)->api;
+        const struct pod_info *info = slot->value;
+        const struct pod *pod = info->api;
         struct resource_list list;
-        if (is_over(pod))
+        if (is_over(pod) || info->is_foreign)
             continue;
         struct row row = row_of(&rows->arena, pod);
         pod_requests(pod, (struct pod_requests_options){ 0 }, &arena, &list);

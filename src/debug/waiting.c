@@ -32,7 +32,9 @@ static const char *worker(const struct pod_binding *binding)
     enum extension_point point = binding->stage == BINDING_PRE_BIND ? POINT_PRE_BIND : POINT_BIND;
     const struct plugin_order *order = &binding->cycle.profile->points[point];
     bool delegated = binding->delegated && !binding->undelegated; /* an extender has it, and no plugin */
-    return delegated || binding->resume >= order->len ? NULL : order->items[binding->resume]->plugin->name;
+    return delegated || binding->stage == BINDING_ANNOUNCE || binding->resume >= order->len
+               ? NULL
+               : order->items[binding->resume]->plugin->name;
 }
 
 static bool waits_for(const struct pod_binding *binding, struct str plugin)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/workers.h"
 #include "engine/account.h"
+#include "engine/announce.h"
 #include "engine/binding_write.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
@@ -46,8 +47,7 @@ void bindings_init(struct engine *engine)
     engine->due.moved = due_moved;
 }
 
-/* 0: at no time. */
-static void set_due(struct pod_binding *binding, int64_t due_ns)
+void binding_due(struct pod_binding *binding, int64_t due_ns)
 {
     struct heap *due = &binding->engine->due;
     if (binding->due_ns == due_ns)
@@ -125,7 +125,7 @@ static void leave_stage(struct pod_binding *binding)
 static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
 {
     account_stage(binding, STATUS_SUCCESS);
-    set_due(binding, 0);
+    binding_due(binding, 0);
     watch_stop(binding);
     leave_stage(binding);
     binding->stage = stage;
@@ -141,7 +141,7 @@ static void retire(struct pod_binding *binding)
     binding->ended = true;
     work_cancel(&binding->cycle);
     binding_writes_cancel(binding);
-    set_due(binding, 0);
+    binding_due(binding, 0);
     watch_stop(binding);
     permit_leave(binding, UINT64_MAX);
     leave_stage(binding);
@@ -228,7 +228,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     give_back(binding);
     if (binding->stage == BINDING_PERMIT) /* the last plugins that can reject a pod */
         diagnosis_blame(&blamed, binding->cycle.profile, status);
-    if (rejected && !status.plugin)
+    if (rejected && !status.plugin && !binding->is_withdrawn)
         blamed.unschedulable_plugins = QUEUE_REJECTED_BY_NONE;
     if (!rejected)
         engine_pod_left(engine, pod, NULL, now_ns);
@@ -262,6 +262,15 @@ static struct status permit(struct pod_binding *binding)
         return (struct status){ .code = STATUS_WAIT };
     queue_settle(&binding->engine->queue, binding->entry);
     return STATUS_OK;
+}
+
+/* Its room is judged in a tick. */
+static struct status await_room(struct pod_binding *binding)
+{
+    if (binding->has_room)
+        return STATUS_OK;
+    announce_look(binding);
+    return (struct status){ .code = STATUS_WAIT };
 }
 
 static struct status pre_bind(struct pod_binding *binding)
@@ -311,16 +320,23 @@ static const struct {
     bool watches; /* while it waits: objects of the cluster, also if it does not say for how long */
     enum binding_stage next;
 } stages[BINDING_STAGE_COUNT] = {
-    [BINDING_PERMIT] = { permit, false, BINDING_PRE_BIND },
+    [BINDING_PERMIT] = { permit, false, BINDING_ANNOUNCE },
+    [BINDING_ANNOUNCE] = { await_room, false, BINDING_PRE_BIND },
     [BINDING_PRE_BIND] = { pre_bind, true, BINDING_BIND },
     [BINDING_BIND] = { bind, false, BINDING_STAGE_COUNT },
 };
+
+static enum binding_stage stage_after(const struct pod_binding *binding)
+{
+    enum binding_stage next = stages[binding->stage].next;
+    return next == BINDING_ANNOUNCE && !binding->engine->announces ? BINDING_PRE_BIND : next;
+}
 
 /* It waits: until when, and for what? */
 static void wait_on(struct pod_binding *binding)
 {
     bool at_permit = binding->stage == BINDING_PERMIT;
-    set_due(binding, at_permit ? permit_until(binding) : binding->cycle.wake_ns);
+    binding_due(binding, at_permit ? permit_until(binding) : binding->cycle.wake_ns);
     if (stages[binding->stage].watches || (!at_permit && binding->cycle.wake_ns))
         watch_start(binding);
 }
@@ -336,7 +352,7 @@ static void advance(struct pod_binding *binding, int64_t now_ns)
     binding->cycle.wake_ns = 0;
     while (!binding->ended) {
         struct status status = stages[binding->stage].run(binding);
-        enum binding_stage next = stages[binding->stage].next;
+        enum binding_stage next = stage_after(binding);
         if (status.code == STATUS_WAIT) {
             wait_on(binding);
             break;
@@ -439,14 +455,11 @@ static bool bind_at_once(struct engine *engine, struct cycle *cycle, struct queu
     return true;
 }
 
-/* Other components learn the node of a pod whose binding takes a while. */
+/* Other components learn the node of a pod whose binding takes a while, and other schedulers that of each pod. */
 static void announce(struct pod_binding *binding, bool prepares, int64_t now_ns)
 {
-    struct engine *engine = binding->engine;
-    if (engine->host.emit && (prepares || binding->waits_for))
-        pod_status_set(&engine->statuses, binding->pod->api,
-                       &(struct status_change){ .nomination = NOMINATION_SET, .node = binding->node },
-                       now_ns);
+    if (binding->engine->host.emit && (binding->engine->announces || prepares || binding->waits_for))
+        announce_begin(binding, now_ns);
 }
 
 static void wait_for_permission(struct pod_binding *binding, const struct permit_wait *wait)
@@ -485,14 +498,13 @@ void binding_begin(struct engine *engine, struct cycle *cycle, struct queued_pod
     ret->row = row;
     if (wait.plugins)
         wait_for_permission(binding, &wait);
-    if (is_expected_early(engine)) {
-        status = run_pre_bind_pre_flights(&binding->cycle, row);
-        if (!status_ok(status) && status.code != STATUS_SKIP) {
-            fail(binding, status, now_ns);
-            return;
-        }
-        announce(binding, status_ok(status), now_ns);
+    status = is_expected_early(engine) ? run_pre_bind_pre_flights(&binding->cycle, row) : STATUS_SKIPPED;
+    if (!status_ok(status) && status.code != STATUS_SKIP) {
+        fail(binding, status, now_ns);
+        return;
     }
+    if (is_expected_early(engine) || engine->announces)
+        announce(binding, status_ok(status), now_ns);
     advance(binding, now_ns);
 }
 
@@ -547,6 +559,12 @@ static void preempt_permit(struct pod_binding *binding, const struct binding_eve
          event->now_ns);
 }
 
+static void preempt_announced(struct pod_binding *binding, const struct binding_event *event)
+{
+    fail(binding, status_printf(&binding->arena, STATUS_ERROR, "announcing the node of the pod: preempted"),
+         event->now_ns);
+}
+
 static void preempt_pre_bind(struct pod_binding *binding, const struct binding_event *event)
 {
     const struct plugin_order *order = &binding->cycle.profile->points[POINT_PRE_BIND];
@@ -559,6 +577,26 @@ static void preempt_pre_bind(struct pod_binding *binding, const struct binding_e
 static void update(struct pod_binding *binding, const struct binding_event *event)
 {
     take_version(binding, event->pod);
+    announce_look(binding);
+}
+
+static void look(struct pod_binding *binding, const struct binding_event *event _unused_)
+{
+    announce_look(binding);
+}
+
+static void take_room(struct pod_binding *binding, const struct binding_event *event)
+{
+    binding->has_room = true;
+    advance(binding, event->now_ns);
+}
+
+/* It may have room elsewhere, and is tried again soon. */
+static void withdraw(struct pod_binding *binding, const struct binding_event *event)
+{
+    binding->is_withdrawn = true;
+    fail(binding, status_printf(&binding->arena, STATUS_UNSCHEDULABLE, STR_FMT, STR_ARG(event->why)),
+         event->now_ns);
 }
 
 /* Its deletion has begun while it waits for permission: no plugin's doing, so that no event helps it. */
@@ -610,24 +648,39 @@ static void end_removed(struct pod_binding *binding, const struct binding_event 
 typedef void (*binding_action)(struct pod_binding *binding, const struct binding_event *event);
 
 #define ENDED_BY_REMOVAL \
-    { [BINDING_PERMIT] = end_removed, [BINDING_PRE_BIND] = end_gone, [BINDING_BIND] = end_gone }
-#define ANYWHERE(action) { [BINDING_PERMIT] = action, [BINDING_PRE_BIND] = action, [BINDING_BIND] = action }
+    { [BINDING_PERMIT] = end_removed, \
+      [BINDING_ANNOUNCE] = end_gone, \
+      [BINDING_PRE_BIND] = end_gone, \
+      [BINDING_BIND] = end_gone }
+#define ANYWHERE(action) \
+    { [BINDING_PERMIT] = action, \
+      [BINDING_ANNOUNCE] = action, \
+      [BINDING_PRE_BIND] = action, \
+      [BINDING_BIND] = action }
 
 /* In a stage without an action the event means nothing. */
 static const binding_action actions[BINDING_EVENT_COUNT][BINDING_STAGE_COUNT] = {
     [BINDING_ON_ALLOWED] = { [BINDING_PERMIT] = allow },
     [BINDING_ON_REJECTED] = { [BINDING_PERMIT] = reject_permit },
-    [BINDING_ON_PREEMPTED] = { [BINDING_PERMIT] = preempt_permit, [BINDING_PRE_BIND] = preempt_pre_bind },
+    [BINDING_ON_PREEMPTED] = { [BINDING_PERMIT] = preempt_permit,
+                               [BINDING_ANNOUNCE] = preempt_announced,
+                               [BINDING_PRE_BIND] = preempt_pre_bind },
     [BINDING_ON_UPDATED] = ANYWHERE(update),
     [BINDING_ON_TERMINATING] = { [BINDING_PERMIT] = reject_removed,
+                                 [BINDING_ANNOUNCE] = fail_terminating,
                                  [BINDING_PRE_BIND] = fail_terminating,
                                  [BINDING_BIND] = fail_terminating },
     [BINDING_ON_BOUND] = ANYWHERE(end_bound),
     [BINDING_ON_GONE] = ENDED_BY_REMOVAL,
     [BINDING_ON_REPLACED] = ENDED_BY_REMOVAL,
-    [BINDING_ON_IDLE] = { [BINDING_BIND] = go_on },
+    [BINDING_ON_ROOM] = { [BINDING_ANNOUNCE] = take_room },
+    [BINDING_ON_NO_ROOM] = { [BINDING_PERMIT] = withdraw, [BINDING_ANNOUNCE] = withdraw },
+    [BINDING_ON_IDLE] = { [BINDING_PERMIT] = look, [BINDING_ANNOUNCE] = look, [BINDING_BIND] = go_on },
     [BINDING_ON_ANSWERED] = ANYWHERE(go_on),
-    [BINDING_ON_DUE] = { [BINDING_PERMIT] = end_wait, [BINDING_PRE_BIND] = go_on, [BINDING_BIND] = go_on },
+    [BINDING_ON_DUE] = { [BINDING_PERMIT] = end_wait,
+                         [BINDING_ANNOUNCE] = look,
+                         [BINDING_PRE_BIND] = go_on,
+                         [BINDING_BIND] = go_on },
     [BINDING_ON_CHANGED] = { [BINDING_PRE_BIND] = go_on, [BINDING_BIND] = go_on },
 };
 
@@ -655,7 +708,7 @@ static void call_due(struct engine *engine, int64_t now_ns)
         struct pod_binding *first = engine->due.items.items[0];
         if (first->due_ns > now_ns)
             break;
-        set_due(first, 0);
+        binding_due(first, 0);
         *vec_push(&due) = first;
     }
     for (size_t i = 0; i < due.len; i++) {
@@ -682,12 +735,15 @@ static void call_watching(struct engine *engine, int64_t now_ns)
 void bindings_tick(struct engine *engine, int64_t now_ns)
 {
     call_due(engine, now_ns);
+    announce_tick(engine, now_ns);
     call_watching(engine, now_ns);
     free_ended(engine);
 }
 
 int64_t bindings_next_due(const struct engine *engine)
 {
+    if (engine->looks.len)
+        return 0;
     if (engine->watching.len && engine->watched_version != engine->cluster->storage_version)
         return 0;
     return engine->due.items.len ? ((const struct pod_binding *)engine->due.items.items[0])->due_ns
@@ -738,5 +794,6 @@ void bindings_release(struct engine *engine)
     strmap_release(&engine->bindings);
     strmap_release(&engine->permit_lists);
     vec_release(&engine->watching);
+    vec_release(&engine->looks);
     heap_release(&engine->due);
 }

@@ -1,8 +1,11 @@
 /* binding.h: pods on their way from a decision to their node.
  *
- *     decided ─▶ PERMIT ─▶ PRE_BIND ─▶ BIND ─▶ bound: stays on its node; the watch will confirm it
- *                   │          │         │
- *                   └──────────┴─────────┴──▶ failed: the node's resources are free, the pod goes back to the queue
+ *     decided ─▶ PERMIT ─▶ (ANNOUNCE) ─▶ PRE_BIND ─▶ BIND ─▶ bound: stays on its node; the watch will confirm it
+ *                   │          │            │         │
+ *                   └──────────┴────────────┴─────────┴──▶ failed: the node's resources are free, the pod goes back to
+ *                                                          the queue
+ *
+ * ANNOUNCE is there where other schedulers share the nodes (announce.h).
  *
  * While a pod is here it occupies its node. A binding whose answer was lost, or that met a conflict, has not failed:
  * the pod is read, and the resources stay taken until it is known where the pod is (binding_write.h). */
@@ -11,7 +14,11 @@
 
 #include "engine/engine.h"
 
-#define BINDING_STAGES(X) X(PERMIT, "waiting for permission") X(PRE_BIND, "preparing") X(BIND, "binding")
+#define BINDING_STAGES(X) \
+    X(PERMIT, "waiting for permission") \
+    X(ANNOUNCE, "announcing") \
+    X(PRE_BIND, "preparing") \
+    X(BIND, "binding")
 
 enum binding_stage {
 #define X(name, text) BINDING_##name,
@@ -47,6 +54,9 @@ struct pod_binding {
     bool undelegated;                      /* that failed and is ignored: the plugins bind */
     struct decision decision;              /* figures only */
     int64_t started_ns;
+    bool has_room, looks;        /* announce.h: its room is granted; it is in engine.looks */
+    bool is_withdrawn;           /* it has no room there, and may have some elsewhere */
+    int64_t room_until_ns;       /* how long it waits for others to withdraw; 0: it does not */
     uint64_t number;             /* in the order of the beginnings */
     int64_t due_ns;              /* in engine.due; 0: is not there */
     size_t due_at;               /* in engine.due */
@@ -71,6 +81,8 @@ struct pod_binding *binding_find(const struct engine *engine, const struct pod *
     X(BOUND)       /* `pod` is a newer version with a node */ \
     X(GONE)        /* the pod was deleted */ \
     X(REPLACED)    /* likewise, and another one has its name */ \
+    X(ROOM)        /* it has its room for good (announce.h) */ \
+    X(NO_ROOM)     /* it has none, for the reason `why` */ \
     X(IDLE)        /* no write of the pod's status is under way any more */ \
     X(ANSWERED)    /* a write of a plugin, or blocking work of one, is over */ \
     X(DUE)         /* the time has come that it waits for */ \
@@ -93,6 +105,9 @@ struct binding_event {
 
 /* False: it means nothing in this stage. */
 bool binding_event(struct pod_binding *binding, const struct binding_event *event);
+
+/* BINDING_ON_DUE at that time; 0: at no time. */
+void binding_due(struct pod_binding *binding, int64_t due_ns);
 
 void bindings_init(struct engine *engine);
 void bindings_tick(struct engine *engine, int64_t now_ns);

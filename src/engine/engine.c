@@ -77,8 +77,10 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         .percentage_override = options->percentage,
         .tables_bytes_max = options->tables_bytes_max,
         .slowest = options->slowest,
+        .announces = options->announces && options->host.emit,
         .host = options->host,
     };
+    cluster->shares_ports = engine->announces;
     if (!engine->host.bindings_max)
         engine->host.bindings_max = BINDINGS_MAX_DEFAULT;
     engine->unanswered.write = write_unanswered;
@@ -379,7 +381,8 @@ static void observe(const struct engine *engine, enum observed kind, const struc
 bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
 {
     engine_tick(engine, now_ns);
-    if (engine->open.entry || engine->bindings_at[BINDING_BIND] >= engine->host.bindings_max)
+    uint32_t waiting = engine->bindings_at[BINDING_ANNOUNCE] + engine->bindings_at[BINDING_BIND];
+    if (engine->open.entry || waiting >= engine->host.bindings_max)
         return false;
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)

@@ -92,6 +92,7 @@ struct engine_options {
     size_t tables_bytes_max;      /* of the tables of classes of pods; 0: 64 MiB */
     uint64_t last_ticket;         /* of an engine before this one with the same host */
     bool ranks;                   /* decisions come with a ranking of the nodes */
+    bool announces;               /* announce.h: other schedulers share the nodes */
     struct engine_host host;
 };
 
@@ -144,7 +145,7 @@ struct open_decision {
 
 struct pod_binding;
 struct eviction;
-enum { ENGINE_BINDING_STAGES = 3 };
+enum { ENGINE_BINDING_STAGES = 4 };
 
 /* Profiles that came together; generations.h. */
 struct generation {
@@ -189,6 +190,8 @@ struct engine {
     VEC(struct pod_binding *) watching; /* those that wait for changes of objects */
     struct strmap permit_lists;         /* name of a Permit plugin to the pods that wait for it */
     uint64_t bindings_begun;
+    bool announces, is_listing_pods; /* announce.h */
+    VEC(struct pod_binding *) looks; /* those whose room is to be judged */
     VEC(struct pod_binding *) ended; /* to be freed */
     bool
         is_stuck; /* after engine_release(): a plugin's work does not end, and its pod and profile must stay */

@@ -276,7 +276,7 @@ bool eviction_needed(const struct decision *decision)
 void eviction_clear_lower(struct engine *engine, const struct decision *decision, int64_t now_ns)
 {
     vec_for(&cluster_node(engine->cluster, decision->nominated_row)->nominated, pod)
-        if ((*pod)->priority < decision->pod->priority)
+        if ((*pod)->priority < decision->pod->priority && !(*pod)->is_foreign)
             pod_status_set(&engine->statuses, (*pod)->api,
                            &(struct status_change){ .nomination = NOMINATION_CLEAR }, now_ns);
 }

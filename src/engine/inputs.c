@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "cluster/devices.h"
+#include "engine/announce.h"
 #include "engine/binding.h"
 #include "engine/eviction.h"
 #include "engine/generations.h"
@@ -101,7 +102,7 @@ static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, in
     int64_t begun_ns = probe_now(engine->probe);
     struct status gate;
     if (!pod->spec.node_name.len && profile == engine->profiles_len)
-        return NULL;
+        return announce_is_foreign(engine, pod) ? announce_add(engine, pod) : NULL;
     struct pod_info *info = cluster_add_pod(engine->cluster, pod);
     if (pod->spec.node_name.len && info->resize_deferred && profile < engine->profiles_len)
         queue_resize(engine, info, now_ns);
@@ -294,12 +295,19 @@ static void remove_pod(struct engine *engine, struct pod_info *pod, enum binding
 
 void engine_remove_pod(struct engine *engine, struct pod_info *pod, int64_t now_ns)
 {
-    remove_pod(engine, pod, BINDING_ON_GONE, now_ns);
+    if (pod->is_foreign)
+        announce_remove(engine, pod, NULL, now_ns);
+    else
+        remove_pod(engine, pod, BINDING_ON_GONE, now_ns);
 }
 
 static struct pod_info *set_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
     struct pod_info *known = cluster_find_pod(engine->cluster, pod->meta.namespace, pod->meta.name);
+    if (known && known->is_foreign) {
+        announce_remove(engine, known, pod_is(known->api, pod) ? pod : NULL, now_ns);
+        known = NULL;
+    }
     if (known &&
         (!pod_is(known->api, pod) /* its deletion was missed */ || lost_its_profile(engine, known, pod))) {
         remove_pod(engine, known, BINDING_ON_REPLACED, now_ns);
@@ -425,6 +433,15 @@ bool engine_set_object(struct engine *engine, enum api_kind kind, const void *ob
         return false;
     tell(engine, kind, before, object, now_ns);
     return true;
+}
+
+void engine_list(struct engine *engine, enum api_kind kind, bool begins)
+{
+    if (kind != KIND_POD)
+        return;
+    engine->is_listing_pods = begins;
+    if (!begins)
+        announce_look_everywhere(engine);
 }
 
 void engine_remove_object(struct engine *engine, enum api_kind kind, struct str namespace, struct str name,

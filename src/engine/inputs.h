@@ -55,6 +55,8 @@ struct status;
  * the caller's (a kind that the model does not know, or a pod without a node of another scheduler). */
 bool engine_set_object(struct engine *engine, enum api_kind kind, const void *object, const struct meta *meta,
                        int64_t now_ns);
+/* What follows is a list of that kind, which is not complete before it ends. */
+void engine_list(struct engine *engine, enum api_kind kind, bool begins);
 /* An object is gone. One that is not known is fine. */
 void engine_remove_object(struct engine *engine, enum api_kind kind, struct str namespace, struct str name,
                           int64_t now_ns);

@@ -38,7 +38,7 @@ struct status_record {
     int64_t generation;
     struct opt_time since; /* when the condition that was sent got its status */
     int64_t version;       /* of the pod with what was sent; 0: not known */
-    int64_t seen_version;  /* of the pod, while a write is under way; 0: none was seen */
+    int64_t seen_version;  /* of the pod; 0: not known */
     int64_t sent_ns;
 };
 
@@ -171,6 +171,8 @@ static struct status_record *record_new(struct pod_statuses *statuses, const str
     record->name = arena_str(&record->texts, pod->meta.name);
     record->uid = arena_str(&record->texts, pod->meta.uid);
     record->generation = pod->meta.generation;
+    if (!str_to_int64(pod->meta.resource_version, &record->seen_version))
+        record->seen_version = 0;
     strmap_put(&statuses->by_pod, record->key, record);
     return record;
 }
@@ -189,7 +191,6 @@ static void send(struct status_record *record, const struct status_change *chang
     record->sent = copy;
     record->has_sent = true;
     record->sent_ns = now_ns;
-    record->seen_version = 0;
     enter(record, STATE_WRITING);
     if (has_condition)
         record->since = copy.condition.last_transition_time;
@@ -602,6 +603,12 @@ bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod)
 {
     const struct status_record *record = find(statuses, pod);
     return record && record->state == STATE_WRITING;
+}
+
+bool pod_status_settled(const struct pod_statuses *statuses, const struct pod *pod)
+{
+    const struct status_record *record = find(statuses, pod);
+    return !record || (record->state == STATE_WRITTEN && !record->has_sent);
 }
 
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod)

@@ -54,6 +54,8 @@ void pod_statuses_release(struct pod_statuses *statuses);
 void pod_status_set(struct pod_statuses *statuses, const struct pod *pod, const struct status_change *change,
                     int64_t now_ns);
 bool pod_status_busy(const struct pod_statuses *statuses, const struct pod *pod);
+/* Is nothing under way, or to be written, or written and not shown by the watch yet? */
+bool pod_status_settled(const struct pod_statuses *statuses, const struct pod *pod);
 /* A newer version of the pod is known: from now on changes are compared with it. */
 void pod_status_seen(struct pod_statuses *statuses, const struct pod *pod);
 /* The pod goes to a node: a condition that says why it has none need not be written any more. */

@@ -76,6 +76,9 @@ struct plugin {
     uint32_t needs_pre_filter, needs_pre_score;
     /* It is not called for a pod whose resize is deferred (pod_info.resize_deferred): that has its node already. */
     bool ignores_resizes;
+    /* Its Filter looks at nothing but what pods take of a node, and its PreFilter at the pod alone: they may be called
+     * again for a pod that has its place. */
+    bool judges_room;
 
     /* How its arguments are decoded, checked and written (config/plugin_args.h). NULL: it has none, or decodes them. */
     const struct plugin_args_kind *args;

@@ -204,6 +204,25 @@ struct status run_filters(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+struct status run_room_filters(struct cycle *cycle, struct node_view node)
+{
+    for_plugins(cycle->profile, POINT_FILTER, instance) {
+        const struct plugin *plugin = instance->plugin;
+        struct node_names names = { .all = true };
+        if (!plugin->judges_room)
+            continue;
+        cycle->current = instance;
+        struct status status = plugin->pre_filter ? plugin->pre_filter(cycle, &names) : STATUS_OK;
+        if (status_ok(status))
+            status = plugin->filter(cycle, node);
+        if (!status_ok(status) && status.code != STATUS_SKIP) {
+            status.plugin = plugin;
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
 static void run_change_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node, bool add)
 {
     for_plugins(cycle->profile, POINT_PRE_FILTER, instance) {
@@ -225,9 +244,10 @@ void run_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node
     run_change_pod(cycle, pod, node, false);
 }
 
+/* What another scheduler has announced is as good as bound. */
 static bool is_at_least_as_important(const struct pod_info *other, const struct pod_info *pod)
 {
-    return other != pod && other->priority >= pod->priority &&
+    return other != pod && (other->priority >= pod->priority || other->is_foreign) &&
            !str_eq(other->api->meta.uid, pod->api->meta.uid);
 }
 

@@ -25,6 +25,8 @@ struct status run_pre_filter(struct cycle *cycle, struct node_names *ret_names, 
 /* The cycle starts over with PreFilter of all plugins, whose status is known: filters need what it leaves. */
 void run_pre_filter_again(struct cycle *cycle);
 struct status run_filters(struct cycle *cycle, struct node_view node);
+/* Those that judge nothing but the room of the node, in a cycle of their own. */
+struct status run_room_filters(struct cycle *cycle, struct node_view node);
 /* With and without the pods nominated to the node that are at least as important as this pod. */
 struct status run_filters_nominated(struct cycle *cycle, uint32_t row);
 /* Tells the probe of a call that is not repeated: all plugins returned Unschedulable. */

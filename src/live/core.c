@@ -215,6 +215,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
         .tables_bytes_max = TABLES_BYTES_MAX,
         .last_ticket = last_ticket,
         .ranks = true,
+        .announces = options->announces,
         .host = { .emit = emit,
                   .notice = on_notice,
                   .wake = wake,
@@ -599,7 +600,8 @@ static void reconfigure(void *context)
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
         poller_want(core->poller, wanted_kinds(&core->engine));
-        if (newcomers) /* pods of other schedulers were not kept */
+        if (newcomers ||
+            core->options.announces) /* pods of other schedulers were not kept, or are now others' */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {
         take_back(setup.owner);

@@ -33,6 +33,7 @@ struct core_options {
     uint64_t seed;
     int64_t unschedulable_max_ns; /* as in struct engine_options */
     struct journal *journal;      /* NULL: nothing is recorded */
+    bool announces;               /* as in struct engine_options */
     bool elected;                 /* there is an election: core_lead() says when to begin */
     bool plain_lists;             /* as in struct reflector_options */
     int64_t samples_ms;           /* between two lists of samples, where a plugin wants them [30000] */

@@ -57,6 +57,7 @@ enum {
     HEAD_LAST_TICKET,
     HEAD_RELEASE,    /* the minor version of the release that it stood in for; not there: 36 */
     HEAD_COMPATIBLE, /* that of the oldest component */
+    HEAD_ANNOUNCES,  /* 1: engine_options.announces */
 
     CONFIG_TEXT = 2, /* as HEAD_CONFIG */
 

@@ -89,6 +89,7 @@ void journal_put_head(struct strbuf *out, const struct engine_options *options,
     put_number(out, HEAD_LAST_TICKET, options->last_ticket);
     protobuf_put_number(out, HEAD_RELEASE, (uint64_t)features->release->minor);
     protobuf_put_number(out, HEAD_COMPATIBLE, (uint64_t)features->compatible);
+    put_number(out, HEAD_ANNOUNCES, options->announces);
     protobuf_end(out, begun);
 }
 

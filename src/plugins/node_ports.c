@@ -65,6 +65,7 @@ static const struct event_rule events[] = {
 const struct plugin plugin_node_ports = {
     .name = "NodePorts",
     .ignores_resizes = true,
+    .judges_room = true,
     .doc = "Filters out nodes where a host port that the pod asks for is in use.",
     .reads = READS("spec.containers[].ports[].hostIP", "spec.containers[].ports[].hostPort",
                    "spec.containers[].ports[].protocol", "spec.initContainers[].ports[].hostIP",

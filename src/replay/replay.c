@@ -184,6 +184,8 @@ static int make_engine(struct replay *replay, const struct recording_entry *head
         .extenders = replayed_extenders_table(setup->extenders),
         .unschedulable_max_ns = (int64_t)MIN(numbers[HEAD_UNSCHEDULABLE_MAX_NS], RECORDING_TIME_MAX_NS / 2),
         .last_ticket = numbers[HEAD_LAST_TICKET],
+        .announces =
+            numbers[HEAD_ANNOUNCES] && !replay->comparison, /* else no watch shows what it announces */
         .host = { .emit = emit_nothing, .takes_work = keep_work, .replays = true, .context = replay },
     };
     if (numbers[HEAD_PERCENTAGE])

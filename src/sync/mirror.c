@@ -116,7 +116,7 @@ static void set_partial_pod(struct mirror *mirror, struct live_object *live, con
     }
     if (info && !info->api->spec.node_name.len && pod->spec.node_name.len)
         set(mirror, with_node(info->api, live), now_ns);
-    else if (info && info->row == ROW_NONE && !info->api->spec.node_name.len)
+    else if (info && info->row == ROW_NONE && !info->api->spec.node_name.len && !info->is_foreign)
         take_away(mirror, KIND_POD, known, now_ns); /* it waits for a decision */
     live_object_free(live);
 }
@@ -192,6 +192,7 @@ void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t 
     case MESSAGE_LIST_BEGIN:
         mirror->kinds[kind].round++;
         mirror->kinds[kind].listing = true;
+        engine_list(mirror->engine, kind, true);
         mirror->kinds[kind].unnamed = false;
         return;
     case MESSAGE_ABSENT: /* nothing of the kind is there */
@@ -202,6 +203,7 @@ void mirror_apply(struct mirror *mirror, struct inbox_message *message, int64_t 
         sweep(mirror, kind, now_ns);
         mirror->kinds[kind].listing = false;
         mirror->kinds[kind].synced = true;
+        engine_list(mirror->engine, kind, false);
         return;
     case MESSAGE_DOUBT:
         mirror->kinds[kind].synced = false;

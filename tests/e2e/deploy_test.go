@@ -161,9 +161,9 @@ func TestMonitoringMayReadMetrics(t *testing.T) {
 }
 
 // With the service account, the roles, the configuration and the command line of the second scheduler, berth takes its lease
-// and schedules: alone, and with the plugin of the image.
+// and schedules: alone, with the plugin of the image, and as a standby of kube-scheduler.
 func TestSecondScheduler(t *testing.T) {
-	for _, folder := range []string{"second-scheduler", "with-plugin"} {
+	for _, folder := range []string{"second-scheduler", "with-plugin", "take-over"} {
 		t.Run(folder, func(t *testing.T) {
 			e := shared(t)
 			e.berthOnly("is not what deploy/ installs")

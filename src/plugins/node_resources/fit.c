@@ -689,6 +689,7 @@ static const struct event_rule events[] = {
 
 const struct plugin plugin_node_resources_fit = {
     .name = "NodeResourcesFit",
+    .judges_room = true,
     .args = &node_resources_fit_args_kind,
     .doc = "Filters out nodes that lack a resource that the pod requests; scores by what is left or used.",
     .reads = RESOURCE_READS,
