@@ -556,14 +556,14 @@ static void test_table(void **state _unused_)
     size_t found = 0;
     for (size_t i = 0; i < watched_kind_count; i++) {
         struct strbuf path = { 0 };
-        assert_true(watched_path(&watched_kinds[i], 0, &path));
+        assert_true(watched_path(&watched_kinds[i], 0, (struct str){ 0 }, &path));
         for (size_t j = 0; j < ARRAY_SIZE(cases); j++)
             if (cases[j].kind == watched_kinds[i].kind) {
                 assert_string_equal(path.text, cases[j].path);
                 found++;
             }
         strbuf_clear(&path);
-        assert_false(watched_path(&watched_kinds[i], 9, &path));
+        assert_false(watched_path(&watched_kinds[i], 9, (struct str){ 0 }, &path));
         strbuf_release(&path);
     }
     assert_int_equal(found, ARRAY_SIZE(cases));
