@@ -559,7 +559,7 @@ struct berth_metric_info {
     /* through them; numbers with a fraction are BERTH_AMOUNT. */ \
     F(struct berth_str, object_kind, (const void *object), (object)) /* "v1/ConfigMap"; of others "Pod" */ \
     F(struct berth_str, read_key, (const char *kind, const void *object, const char *path, uint32_t index), \
-      (kind, object, path, index)) /* the key of member `index` of an object; absent: it has fewer */ \
+      (kind, object, path, index)) /* the key of entry `index` of a map or an object; absent: it has fewer */ \
     F(bool, read_double, (const char *kind, const void *object, const char *path, double *ret), \
       (kind, object, path, ret)) /* a number, an amount, or a text that is a number; false: there is none */ \
     F(uint64_t, kind_version, (const struct berth_cluster *cluster, const char *kind), \

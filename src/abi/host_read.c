@@ -5,7 +5,6 @@
 #include "abi/host.h"
 #include "api/extra_kinds.h"
 #include "api/fields.h"
-#include "codec/json_tree.h"
 
 enum api_kind host_kind(const char *kind)
 {
@@ -56,10 +55,9 @@ struct berth_value host_read(const char *kind, const void *object, const char *p
 struct berth_str host_read_key(const char *kind, const void *object, const char *path, uint32_t index)
 {
     enum api_kind number = host_kind(kind);
-    const struct extra_object *extra = object;
-    if (!kind_is_extra(number) || !object || !path || !is_of_kind(object, number))
+    if (number == KIND_UNKNOWN || !object || !path || !is_of_kind(object, number))
         return (struct berth_str){ NULL, 0 };
-    return out_str(json_tree_key(extra->rest, str_from(path), index));
+    return out_str(record_view_key(api_kinds[number].type, object, str_from(path), index));
 }
 
 /* The complete text is a decimal number. */

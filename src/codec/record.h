@@ -209,6 +209,8 @@ struct record_view {
 /* Reads by path: spec.containers[0].resources.requests[cpu], metadata.labels[app.kubernetes.io/name]. A name in
  * brackets goes to the closing one. A path that leads nowhere is absent. */
 struct record_view record_view(const struct record_type *type, const void *record, struct str path);
+/* The key of entry `index` of the map at the path. Absent: it is no map, or has fewer. */
+struct str record_view_key(const struct record_type *type, const void *record, struct str path, uint32_t index);
 
 /* ---- one row of a table, by path ---- */
 
