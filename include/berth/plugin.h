@@ -374,7 +374,7 @@ struct berth_plugin {
      * "v1/ConfigMap", "example.com/v1alpha1/Widget". berth_get() and the others below take the same text. */
     const char *const *kinds;
 
-    /* Since revision 5. QueueSort like `less`, with the plugin's data; a plugin has one of the two. */
+    /* Since revision 5. QueueSort like `less`, with the plugin's data, and in its place. */
     bool (*less_self)(void *self, const struct berth_pod_info *a, const struct berth_pod_info *b);
     /* Since revision 5. A timer: called on the deciding thread at the interval that init() has set with
      * berth_tick_every(). `now` is the time, in nanoseconds since 1970, which a replay repeats. */

@@ -185,8 +185,6 @@ static const char *check_pairs(const struct berth_plugin *plugin)
         return "has add_pod and no pre_filter";
     if (plugin->normalize && !plugin->score)
         return "has normalize and no score";
-    if (plugin->less && plugin->less_self)
-        return "has less and less_self: one sorts";
     if (plugin->pre_bind_pre_flight && !plugin->pre_bind)
         return "has pre_bind_pre_flight and no pre_bind";
     return NULL;

@@ -21,7 +21,8 @@
     X(release) \
     X(forget) \
     X(pre_enqueue) \
-    X(less) \
+    X(less_self) \
+    X(tick) \
     X(pre_filter) \
     X(add_pod) \
     X(remove_pod) \
@@ -646,6 +647,7 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     own->cpu = berth_resource(env->cluster, "cpu");
     *ret_self = own;
     call_all(SLOT_init, &h, no_view);
+    berth_tick_every(env->handle, 1);
     return pthread_create(&own->thread, NULL, on_a_thread, own) ? berth_fail(err, "no thread") : 0;
 }
 
@@ -677,12 +679,29 @@ static struct berth_status pre_enqueue(const void *self, const struct berth_pod 
     return BERTH_OK;
 }
 
+static void tick(void *self, const struct berth_cluster *cluster, int64_t now)
+{
+    struct here h = { .cycle = NULL };
+    if (self != own || cluster != own->cluster || now <= 0)
+        abort();
+    call_all(SLOT_tick, &h, no_view);
+}
+
+/* Not called: less_self takes its place. */
 static bool less(const struct berth_pod_info *a, const struct berth_pod_info *b)
 {
+    (void)a, (void)b;
+    abort();
+}
+
+static bool less_self(void *self, const struct berth_pod_info *a, const struct berth_pod_info *b)
+{
+    if (self != own)
+        abort();
     struct here h = { .pod = berth_info_pod(a) };
     add_info(&h, a);
     add_info(&h, b);
-    call_all(SLOT_less, &h, no_view);
+    call_all(SLOT_less_self, &h, no_view);
     return berth_info_priority(a) > berth_info_priority(b);
 }
 
@@ -835,7 +854,7 @@ static const struct berth_plugin accessors = {
     .args_defaults = &defaults,
     .kinds = fetched,
 #define X(name) .name = name,
-    X(init) X(release) X(forget) X(pre_enqueue) X(less) X(pre_filter) X(add_pod) X(remove_pod) X(filter)
+    X(init) X(release) X(forget) X(pre_enqueue) X(less) X(less_self) X(tick) X(pre_filter) X(add_pod) X(remove_pod) X(filter)
         X(post_filter) X(pre_score) X(score) X(normalize) X(reserve) X(unreserve) X(permit)
             X(pre_bind_pre_flight) X(pre_bind) X(bind) X(post_bind) X(events) X(reads)
 #undef X
