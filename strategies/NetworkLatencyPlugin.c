@@ -76,6 +76,12 @@ struct self {
     int64_t max_us; /* 0: no limit */
     struct peers peers;
     struct pairs table; /* in microseconds, by domain */
+    /* The same by domain: the neighbours of domain i are from starts[i] to starts[i + 1]. */
+    struct neighbour {
+        uint32_t domain;
+        int64_t us;
+    } *neighbours;
+    uint32_t *starts, starts_len;
     uint64_t version, epoch;
     bool said_unfiltered;
 };
@@ -136,6 +142,8 @@ static void release(void *data)
     struct self *self = data;
     peers_release(&self->peers);
     pairs_clear(&self->table);
+    free(self->neighbours);
+    free(self->starts);
 }
 
 /* ---- the table ---- */
@@ -228,6 +236,40 @@ static uint32_t take_query(struct self *self, const void *object)
     return bad;
 }
 
+/* A latency counts for both directions, unless the other one is there as well. */
+static bool counts_backwards(const struct self *self, const struct pair_entry *entry)
+{
+    return entry->from != entry->to && !pairs_get(&self->table, entry->to, entry->from);
+}
+
+static void list_neighbours(struct self *self)
+{
+    uint32_t len = self->peers.domains.len;
+    free(self->neighbours);
+    free(self->starts);
+    self->starts = names_alloc((size_t)len + 2, sizeof(*self->starts));
+    self->neighbours = names_alloc(2 * (size_t)self->table.len + 1, sizeof(*self->neighbours));
+    self->starts_len = len;
+    for (uint32_t i = 0; i < self->table.cap; i++) {
+        const struct pair_entry *entry = &self->table.entries[i];
+        if (!entry->is_used)
+            continue;
+        self->starts[entry->from + 2]++;
+        if (counts_backwards(self, entry))
+            self->starts[entry->to + 2]++;
+    }
+    for (uint32_t i = 2; i < len + 2; i++)
+        self->starts[i] += self->starts[i - 1];
+    for (uint32_t i = 0; i < self->table.cap; i++) { /* starts[d + 1] moves to where d ends */
+        const struct pair_entry *entry = &self->table.entries[i];
+        if (!entry->is_used)
+            continue;
+        self->neighbours[self->starts[entry->from + 1]++] = (struct neighbour){ entry->to, entry->value };
+        if (counts_backwards(self, entry))
+            self->neighbours[self->starts[entry->to + 1]++] = (struct neighbour){ entry->from, entry->value };
+    }
+}
+
 /* Read again when one of the sources has changed. What a query measured comes later, and counts where both have it. */
 static void update_table(struct self *self, const struct berth_cluster *cluster)
 {
@@ -244,18 +286,10 @@ static void update_table(struct self *self, const struct berth_cluster *cluster)
     uint32_t bad = map ? take_config_map(self, map) : 0;
     if (args->prometheus.query.len)
         bad += take_query(self, berth_get(cluster, QUERY, berth_text(NULL), args->prometheus.query));
+    list_neighbours(self);
     if (bad)
         berth_log(0, "NetworkLatencyPlugin: %u latencies cannot be read and are left out: expected lines such as \"a b 1.5\"",
                   bad);
-}
-
-/* Either direction counts for both; within a domain without a value there is none. */
-static int64_t between(const struct self *self, uint32_t from, uint32_t to)
-{
-    const int64_t *us = pairs_get(&self->table, from, to);
-    if (!us)
-        us = pairs_get(&self->table, to, from);
-    return us ? *us : from == to && self->peers.domains.texts[from].len ? 0 : UNKNOWN;
 }
 
 /* ---- peers ---- */
@@ -393,23 +427,42 @@ static inline struct state *state_of(struct berth_cycle *cycle)
     return state ? state : begin(cycle);
 }
 
+struct latencies {
+    int64_t sum, worst, nearest, known;
+};
+
+static void add_domain(struct latencies *to, const struct state *state, uint32_t domain, int64_t us)
+{
+    for (uint32_t i = 0; i < state->len; i++) {
+        int64_t count = peer_set_in(state->groups[i], domain);
+        if (!count)
+            continue;
+        to->sum += us * count;
+        to->known += count;
+        to->worst = us > to->worst ? us : to->worst;
+        to->nearest = us < to->nearest ? us : to->nearest;
+    }
+}
+
+/* By the neighbours of the domain, which are fewer than all domains where these are hosts. Within a domain without a
+ * value there is no latency. */
 static __attribute__((noinline)) int64_t compute(const struct self *self, const struct state *state, uint32_t domain)
 {
-    int64_t sum = 0, worst = 0, nearest = UNKNOWN, known = 0;
-    for (uint32_t i = 0; i < state->len; i++)
-        for (uint32_t other = 0; other < state->groups[i]->domains_len; other++) {
-            int64_t count = state->groups[i]->domains[other];
-            int64_t us = count ? between(self, domain, other) : UNKNOWN;
-            if (us == UNKNOWN)
-                continue;
-            sum += us * count;
-            known += count;
-            worst = us > worst ? us : worst;
-            nearest = us < nearest ? us : nearest;
-        }
-    if (!known)
+    struct latencies found = { .nearest = UNKNOWN };
+    bool has_own = false;
+    for (uint32_t i = domain < self->starts_len ? self->starts[domain] : 0,
+                  end = domain < self->starts_len ? self->starts[domain + 1] : 0;
+         i < end; i++) {
+        has_own |= self->neighbours[i].domain == domain;
+        add_domain(&found, state, self->neighbours[i].domain, self->neighbours[i].us);
+    }
+    if (!has_own && self->peers.domains.texts[domain].len)
+        add_domain(&found, state, domain, 0);
+    if (!found.known)
         return UNKNOWN;
-    return self->measure == MEAN ? sum / known : self->measure == WORST ? worst : nearest;
+    return self->measure == MEAN    ? found.sum / found.known
+           : self->measure == WORST ? found.worst
+                                    : found.nearest;
 }
 
 static inline int64_t latency_of(struct self *self, struct state *state, struct berth_node_view node)

@@ -58,7 +58,7 @@ struct dependency {
 };
 /* Of a region and zone. */
 struct domain_sum {
-    bool is_known;
+    bool is_known, is_nowhere; /* nowhere: without region and zone */
     int64_t cost, satisfied, violated;
 };
 struct state {
@@ -263,7 +263,9 @@ static void add(struct domain_sum *sum, struct domain_sum one, int64_t count)
 
 static __attribute__((noinline)) void sum_domain(const struct self *self, struct state *state, uint32_t domain)
 {
-    struct domain_sum sum = { .is_known = true };
+    struct domain_sum sum = { .is_known = true,
+                              .is_nowhere = !peers_label(&self->peers, domain, 0).len &&
+                                            !peers_label(&self->peers, domain, 1).len };
     for (uint32_t i = 0; i < state->len; i++) {
         const struct dependency *dependency = &state->dependencies[i];
         for (uint32_t other = 0; other < dependency->pods->domains_len; other++)
@@ -273,19 +275,18 @@ static __attribute__((noinline)) void sum_domain(const struct self *self, struct
     state->domains[domain] = sum;
 }
 
-static struct domain_sum sum_node(struct self *self, struct state *state, struct berth_node_view node)
+/* The pods of the node itself were counted as others of its domain: they cost nothing, and are satisfied. */
+static inline struct domain_sum sum_node(struct self *self, struct state *state, struct berth_node_view node)
 {
     uint32_t domain = peers_domain(&self->peers, node);
     if (!state->domains[domain].is_known)
         sum_domain(self, state, domain);
     struct domain_sum sum = state->domains[domain];
     for (uint32_t i = 0; i < state->len; i++) {
-        const struct dependency *dependency = &state->dependencies[i];
-        uint32_t here = peer_set_on(dependency->pods, node.row);
-        if (!here)
-            continue;
-        add(&sum, judge(self, domain, domain, dependency->cost_max), -(int64_t)here);
-        sum.satisfied += here;
+        int64_t here = peer_set_on(state->dependencies[i].pods, node.row);
+        sum.cost -= here * (sum.is_nowhere ? COST_MAX : COST_SAME_ZONE);
+        sum.violated -= sum.is_nowhere ? here : 0;
+        sum.satisfied += sum.is_nowhere ? here : 0;
     }
     return sum;
 }

@@ -136,6 +136,8 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
     struct measure measure;
     info_vec round = { 0 };
     bench_cluster_init(&input, setting, nodes);
+    for (const char *const *text = setup.objects; text && *text; text++)
+        bench_set_object(&input, *text);
     engine_open(&bench, &input.cluster);
     uint32_t pods = setting->pods_max ? MIN((uint32_t)ROUND_PODS, nodes / setting->pods_max) : ROUND_PODS;
     warm_up(&input, &bench.engine, different);
