@@ -1,7 +1,7 @@
 /* NetworkLatencyPlugin.c: pods near the pods that they talk to, by measured latencies between topology domains.
  *
  *     table     from a ConfigMap, or from the result of a Prometheus query: latency between two domains, in ms
- *     peers     the placed pods that the pod names: by an annotation with selectors or Services, or those of the same app
+ *     peers     the placed pods that the pod names by an annotation with selectors or Services, or those of its app
  *     latency   of a node: the mean over its peers (or the worst, or the nearest), by the domains of both
  *     score     (ceiling - latency) x latencyWeight / ceiling, 0 beyond it; the ceiling is maxLatencyMs, or without one
  *               the highest latency of the nodes
@@ -54,8 +54,10 @@ static const struct berth_field fields[] = {
     BERTH_FIELD("topologyKey", BERTH_STRING, struct args, topology_key),
     BERTH_FIELD("measure", BERTH_STRING, struct args, measure),
     BERTH_FIELD("appLabels", BERTH_STRINGS, struct args, app_labels),
-    BERTH_NESTED("configMap", BERTH_STRUCT, struct args, config_map, config_map_fields, struct config_map_args),
-    BERTH_NESTED("prometheus", BERTH_STRUCT, struct args, prometheus, prometheus_fields, struct prometheus_args),
+    BERTH_NESTED("configMap", BERTH_STRUCT, struct args, config_map, config_map_fields,
+                 struct config_map_args),
+    BERTH_NESTED("prometheus", BERTH_STRUCT, struct args, prometheus, prometheus_fields,
+                 struct prometheus_args),
     { 0 },
 };
 static const struct berth_str default_labels[] = { TEXT("app.kubernetes.io/name"), TEXT("app") };
@@ -288,13 +290,16 @@ static void update_table(struct self *self, const struct berth_cluster *cluster)
         bad += take_query(self, berth_get(cluster, QUERY, berth_text(NULL), args->prometheus.query));
     list_neighbours(self);
     if (bad)
-        berth_log(0, "NetworkLatencyPlugin: %u latencies cannot be read and are left out: expected lines such as \"a b 1.5\"",
+        berth_log(0,
+                  "NetworkLatencyPlugin: %u latencies cannot be read and are left out: expected lines such "
+                  "as \"a b 1.5\"",
                   bad);
 }
 
 /* ---- peers ---- */
 /* Entries of an annotation: "a; b@namespace". The namespace is the pod's own without one. */
-static bool next_entry(struct berth_str *list, char separator, struct berth_str *ret, struct berth_str *namespace_)
+static bool next_entry(struct berth_str *list, char separator, struct berth_str *ret,
+                       struct berth_str *namespace_)
 {
     while (list->len) {
         const char *end = memchr(list->ptr, separator, list->len);
@@ -348,8 +353,8 @@ static bool parse_selector(struct berth_arena *arena, struct berth_str text, str
     return query->labels_len > 0;
 }
 
-static bool read_service(const struct berth_cluster *cluster, struct berth_arena *arena, struct berth_str name,
-                         struct peer_query *query)
+static bool read_service(const struct berth_cluster *cluster, struct berth_arena *arena,
+                         struct berth_str name, struct peer_query *query)
 {
     const void *service = berth_get(cluster, "Service", query->namespace_, name);
     struct berth_str key;
@@ -371,8 +376,8 @@ struct queries {
 
 /* What the pod names. With one of the annotations, its app does not count. Returns whether it names any at all, also if
  * a Service is not there. */
-static bool read_peers(const struct self *self, const struct berth_cluster *cluster, struct berth_arena *arena,
-                       const void *pod, struct queries *ret)
+static bool read_peers(const struct self *self, const struct berth_cluster *cluster,
+                       struct berth_arena *arena, const void *pod, struct queries *ret)
 {
     struct berth_str selectors = berth_object_annotation(pod, PEERS_ANNOTATION);
     struct berth_str services = berth_object_annotation(pod, SERVICES_ANNOTATION);
@@ -446,7 +451,8 @@ static void add_domain(struct latencies *to, const struct state *state, uint32_t
 
 /* By the neighbours of the domain, which are fewer than all domains where these are hosts. Within a domain without a
  * value there is no latency. */
-static __attribute__((noinline)) int64_t compute(const struct self *self, const struct state *state, uint32_t domain)
+static __attribute__((noinline)) int64_t compute(const struct self *self, const struct state *state,
+                                                 uint32_t domain)
 {
     struct latencies found = { .nearest = UNKNOWN };
     bool has_own = false;
@@ -493,8 +499,9 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
     int64_t us = latency_of(self, state_of(cycle), node);
     if (us == UNKNOWN || us <= self->max_us)
         return BERTH_OK;
-    return BERTH_REJECT(BERTH_UNRESOLVABLE, "node(s) had a higher latency than maxLatencyMs to the pods that the pod "
-                                            "talks to");
+    return BERTH_REJECT(BERTH_UNRESOLVABLE,
+                        "node(s) had a higher latency than maxLatencyMs to the pods that the pod "
+                        "talks to");
 }
 
 static struct berth_status pre_score(struct berth_cycle *cycle)
@@ -513,8 +520,9 @@ static void say_unfiltered(struct self *self, const struct state *state)
 {
     if (self->max_us && !state->is_idle && !state->filters && !self->said_unfiltered) {
         self->said_unfiltered = true;
-        berth_log(0, "NetworkLatencyPlugin is not enabled at filter: nodes beyond maxLatencyMs score 0 and are not "
-                     "rejected");
+        berth_log(
+            0, "NetworkLatencyPlugin is not enabled at filter: nodes beyond maxLatencyMs score 0 and are not "
+               "rejected");
     }
 }
 
@@ -543,14 +551,14 @@ static bool is_peer(const struct queries *queries, const void *pod)
     return false;
 }
 
-/* There is no arena here: what a pod names is read into memory that goes at the end. Services are not looked up: any pod
- * may be one of theirs. */
+/* Annotations are not read here, where there is no arena: any pod may be one that they name. */
 static enum berth_hint_answer pod_changed(const struct berth_hint *hint, const struct berth_pod *pod,
                                           const struct berth_event *event)
 {
     const struct self *self = berth_hint_self(hint);
     struct queries queries = { .len = 0 };
-    if (berth_object_annotation(pod, PEERS_ANNOTATION).ptr || berth_object_annotation(pod, SERVICES_ANNOTATION).ptr)
+    if (berth_object_annotation(pod, PEERS_ANNOTATION).ptr ||
+        berth_object_annotation(pod, SERVICES_ANNOTATION).ptr)
         return BERTH_HINT_QUEUE;
     read_peers(self, berth_hint_cluster(hint), NULL, pod, &queries);
     return is_peer(&queries, berth_event_before(event)) || is_peer(&queries, berth_event_after(event))

@@ -1,5 +1,5 @@
-/* NetworkOverhead.c: pods near the pods that they depend on, by an AppGroup and the costs of a NetworkTopology. Arguments,
- * objects and results are those of the plugin of that name in kubernetes-sigs/scheduler-plugins.
+/* NetworkOverhead.c: pods near the pods that they depend on, by an AppGroup and the costs of a NetworkTopology.
+ * Arguments, objects and results are those of the plugin of that name in kubernetes-sigs/scheduler-plugins.
  *
  * For each placed pod that the pod depends on, by the AppGroup, and a node:
  *
@@ -13,8 +13,8 @@
  * A pair without a cost is neither satisfied nor violated. Filter: more are violated than satisfied. Score: the sum of
  * costs, the lowest is best.
  *
- * All but the first line depends on the region and the zone of the node only: it is computed once per attempt for each of
- * them, and corrected for the pods of the node itself. */
+ * All but the first line depends on the region and the zone of the node only: it is computed once per attempt for each
+ * of them, and corrected for the pods of the node itself. */
 #include "peers.h"
 
 #define APP_GROUP "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup"
@@ -24,7 +24,13 @@
 #define REGION "topology.kubernetes.io/region"
 #define ZONE "topology.kubernetes.io/zone"
 
-enum { COST_MAX = 100, COST_SAME_ZONE = 1, DEPENDENCIES_MAX = 64, COST_LIMIT = 1000000000, PATH_MAX_LEN = 160 };
+enum {
+    COST_MAX = 100,
+    COST_SAME_ZONE = 1,
+    DEPENDENCIES_MAX = 64,
+    COST_LIMIT = 1000000000,
+    PATH_MAX_LEN = 160
+};
 
 struct args {
     struct berth_strs namespaces;
@@ -116,7 +122,8 @@ __attribute__((format(printf, 1, 2))) static struct path path_to(const char *for
     return path;
 }
 
-static struct berth_value read_at(const char *kind, const void *object, const struct path *path, const char *member)
+static struct berth_value read_at(const char *kind, const void *object, const struct path *path,
+                                  const char *member)
 {
     return berth_read(kind, object, path_to("%s.%s", path->text, member).text);
 }
@@ -184,19 +191,20 @@ static void add_dependencies(struct self *self, struct state *state, const void 
         struct path path = path_to("%s.dependencies[%u]", workload->text, i);
         const struct peer_query query = {
             .labels = { { berth_text(GROUP_LABEL), name },
-                        { berth_text(WORKLOAD_LABEL), read_at(APP_GROUP, group, &path, "workload.selector").text } },
+                        { berth_text(WORKLOAD_LABEL),
+                          read_at(APP_GROUP, group, &path, "workload.selector").text } },
             .labels_len = 2
         };
         if (query.labels[1].value.len)
-            state->dependencies[state->len++] = (struct dependency){
-                peers_find(&self->peers, &query), cost_of(read_at(APP_GROUP, group, &path, "maxNetworkCost"))
-            };
+            state->dependencies[state->len++] =
+                (struct dependency){ peers_find(&self->peers, &query),
+                                     cost_of(read_at(APP_GROUP, group, &path, "maxNetworkCost")) };
     }
 }
 
 /* ---- the attempt ---- */
-/* At the first point that is enabled, which may be Score alone. Without dependencies the plugin has nothing to say, which
- * is a matter of the pod's labels and of the AppGroup alone. */
+/* At the first point that is enabled, which may be Score alone. Without dependencies the plugin has nothing to say,
+ * which is a matter of the pod's labels and of the AppGroup alone. */
 static __attribute__((noinline)) struct state *begin(struct berth_cycle *cycle)
 {
     void **slot = berth_cycle_state(cycle);
@@ -219,8 +227,9 @@ static __attribute__((noinline)) struct state *begin(struct berth_cycle *cycle)
         return state;
     update_costs(self, cluster);
     /* Nodes that are seen for the first time in this attempt may be of new domains. */
-    state->domains = berth_alloc(berth_cycle_arena(cycle),
-                                 (self->peers.domains.len + berth_nodes(cluster).len) * sizeof(*state->domains));
+    state->domains =
+        berth_alloc(berth_cycle_arena(cycle),
+                    (self->peers.domains.len + berth_nodes(cluster).len) * sizeof(*state->domains));
     return state;
 }
 
@@ -261,7 +270,8 @@ static void add(struct domain_sum *sum, struct domain_sum one, int64_t count)
     sum->violated += one.violated * count;
 }
 
-static __attribute__((noinline)) void sum_domain(const struct self *self, struct state *state, uint32_t domain)
+static __attribute__((noinline)) void sum_domain(const struct self *self, struct state *state,
+                                                 uint32_t domain)
 {
     struct domain_sum sum = { .is_known = true,
                               .is_nowhere = !peers_label(&self->peers, domain, 0).len &&
@@ -368,7 +378,8 @@ static enum berth_hint_answer object_changed(const struct berth_hint *hint, cons
 {
     const void *object = berth_event_after(event) ? berth_event_after(event) : berth_event_before(event);
     const struct self *self = berth_hint_self(hint);
-    struct berth_str wanted = berth_is(berth_object_kind(object), APP_GROUP)  ? berth_object_label(pod, GROUP_LABEL)
+    struct berth_str wanted = berth_is(berth_object_kind(object), APP_GROUP)
+                                  ? berth_object_label(pod, GROUP_LABEL)
                               : berth_is(berth_object_kind(object), TOPOLOGY) ? self->args->topology_name
                                                                               : berth_text(NULL);
     return wanted.len && berth_eq(berth_object_name(object), wanted) ? BERTH_HINT_QUEUE : BERTH_HINT_SKIP;

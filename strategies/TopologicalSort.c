@@ -1,5 +1,5 @@
-/* TopologicalSort.c: pods of an AppGroup in the order in which they depend on each other. Arguments, objects and results
- * are those of the plugin of that name in kubernetes-sigs/scheduler-plugins.
+/* TopologicalSort.c: pods of an AppGroup in the order in which they depend on each other. Arguments, objects and
+ * results are those of the plugin of that name in kubernetes-sigs/scheduler-plugins.
  *
  *     same AppGroup      the lower index in status.topologyOrder first; a workload that is not there has -1
  *     else               the higher priority first
@@ -33,7 +33,7 @@ struct self {
     struct names workloads; /* "group\0workload" */
     int64_t *indexes;       /* of each */
     uint32_t indexes_len;
-    uint32_t namespace_;    /* for read_group(): whose AppGroups are read */
+    uint32_t namespace_; /* for read_group(): whose AppGroups are read */
 };
 
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
@@ -57,7 +57,8 @@ static void release(void *data)
 }
 
 /* False: it is too long for a label. */
-static bool key_of(struct berth_str group, struct berth_str workload, char text[KEY_MAX_LEN], struct berth_str *ret)
+static bool key_of(struct berth_str group, struct berth_str workload, char text[KEY_MAX_LEN],
+                   struct berth_str *ret)
 {
     if ((size_t)group.len + workload.len + 1 > KEY_MAX_LEN)
         return false;

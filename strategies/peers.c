@@ -20,8 +20,7 @@ static void fill_node(const void *self, const void *object, struct row_entry *re
             memcpy(text + total, second.ptr, more);
         total += more;
     }
-    ((struct peer_node *)(void *)ret)->domain =
-        names_add(&peers->domains, (struct berth_str){ text, total });
+    ((struct peer_node *)(void *)ret)->domain = names_add(&peers->domains, (struct berth_str){ text, total });
 }
 
 struct berth_str peers_label(const struct peers *peers, uint32_t domain, uint32_t key)
@@ -119,8 +118,8 @@ static void recount(struct peers *peers, struct peer_set *set, uint32_t row)
     set->total -= before->count;
     if (before->count)
         set->domains[before->domain] -= before->count;
-    *before = (struct peer_row){ is_there ? peers_domain(peers, node) : 0,
-                                 is_there ? count_on(set, node) : 0 };
+    *before =
+        (struct peer_row){ is_there ? peers_domain(peers, node) : 0, is_there ? count_on(set, node) : 0 };
     if (!before->count)
         return;
     grow((void **)&set->domains, &set->domains_len, before->domain + 1, sizeof(*set->domains));

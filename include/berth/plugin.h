@@ -559,16 +559,19 @@ struct berth_metric_info {
     /* through them; numbers with a fraction are BERTH_AMOUNT. */ \
     F(struct berth_str, object_kind, (const void *object), (object)) /* "v1/ConfigMap"; of others "Pod" */ \
     F(struct berth_str, read_key, (const char *kind, const void *object, const char *path, uint32_t index), \
-      (kind, object, path, index)) /* the key of entry `index` of a map or an object; absent: it has fewer */ \
+      (kind, object, path, \
+       index)) /* the key of entry `index` of a map or an object; absent: it has fewer */ \
     F(bool, read_double, (const char *kind, const void *object, const char *path, double *ret), \
       (kind, object, path, ret)) /* a number, an amount, or a text that is a number; false: there is none */ \
     F(uint64_t, kind_version, (const struct berth_cluster *cluster, const char *kind), \
-      (cluster, kind)) /* another number after each change of an object of such a kind: for what is kept of them */ \
+      (cluster, \
+       kind)) /* another number after each change of an object of such a kind: for what is kept of them */ \
     /* init() only: of this kind, which `kinds` names, just the objects of a namespace, or one object, are fetched. */ \
     /* An absent or empty name means any. It can be called several times. False, with an error in the log: it */ \
     /* cannot be. Objects in files are all there. */ \
     F(bool, watch_only, \
-      (const struct berth_handle *handle, const char *kind, struct berth_str namespace_, struct berth_str name), \
+      (const struct berth_handle *handle, const char *kind, struct berth_str namespace_, \
+       struct berth_str name), \
       (handle, kind, namespace_, name)) \
     /* init() only: `tick` is called at this interval, in nanoseconds; 0: not any more */ \
     V(tick_every, (const struct berth_handle *handle, int64_t interval), (handle, interval)) \

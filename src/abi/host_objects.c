@@ -1,7 +1,7 @@
 /* host_objects.c: objects by kind, also of kinds that plugins name, and what a plugin may ask for in init().
  *
- * A kind that plugins name may have several numbers: one for all of its objects, and one for each part that a plugin has
- * asked for alone (api/extra_kinds.h). Here they are one kind; an object that is in two parts is shown once. */
+ * A kind that plugins name may have several numbers: one for all of its objects, and one for each part that a plugin
+ * has asked for alone (api/extra_kinds.h). Here they are one kind; an object that is in two parts is shown once. */
 #include "abi/host.h"
 #include "api/extra_kinds.h"
 #include "api/fields.h"
@@ -21,7 +21,8 @@ static enum api_kind next_part(enum api_kind kind, enum api_kind after)
 }
 
 #define parts_for(kind, part) \
-    for (enum api_kind part = next_part(kind, KIND_UNKNOWN); part != KIND_UNKNOWN; part = next_part(kind, part))
+    for (enum api_kind part = next_part(kind, KIND_UNKNOWN); part != KIND_UNKNOWN; \
+         part = next_part(kind, part))
 
 /* Of a kind that is not watched there are no objects: a plugin that wants them has made a mistake. */
 bool host_kind_is_known(const struct cluster *cluster, enum api_kind number, const char *kind)

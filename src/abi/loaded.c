@@ -158,8 +158,9 @@ static int make_kinds(struct loaded_plugin *loaded, const char *file, struct err
         struct extra_kind extra = extra_kind_parse(str_from(*name));
         enum api_kind kind = host_kind(*name);
         struct error why;
-        error_set(&why, 0, "it is none that is fetched on demand: expected NodeMetrics, PodMetrics, or one with its "
-                           "apiVersion, such as v1/ConfigMap");
+        error_set(&why, 0,
+                  "it is none that is fetched on demand: expected NodeMetrics, PodMetrics, or one with its "
+                  "apiVersion, such as v1/ConfigMap");
         if (kind == KIND_UNKNOWN && extra.api_version.len && extra.kind.len && !extra.name.len &&
             !extra.namespace.len)
             kind = object_kind_from(extra.api_version, extra.kind);

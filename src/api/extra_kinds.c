@@ -55,8 +55,8 @@ static enum api_kind add(const struct extra_kind *wanted)
     uint32_t len = extra_kind_count();
     if (known != KIND_UNKNOWN || len == EXTRA_KINDS_MAX)
         return known;
-    extras[len] = (struct extra_kind){ keep(wanted->api_version), keep(wanted->kind),
-                                       keep(wanted->namespace), keep(wanted->name) };
+    extras[len] = (struct extra_kind){ keep(wanted->api_version), keep(wanted->kind), keep(wanted->namespace),
+                                       keep(wanted->name) };
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, STR_FMT "/" STR_FMT, STR_ARG(wanted->api_version), STR_ARG(wanted->kind));
     extras[len].text = keep(strbuf_slice(&text));
@@ -76,7 +76,8 @@ enum api_kind extra_kind_add(const struct extra_kind *wanted, struct error *err)
     enum api_kind kind = add(wanted);
     atomic_flag_clear(&adding);
     if (kind == KIND_UNKNOWN)
-        error_set(err, -E2BIG, "plugins of this process have named %d kinds of objects already, the most there can be",
+        error_set(err, -E2BIG,
+                  "plugins of this process have named %d kinds of objects already, the most there can be",
                   EXTRA_KINDS_MAX);
     return kind;
 }

@@ -1,6 +1,6 @@
 /* extra_kinds.h: kinds of objects that plugins name, and that no table of api/ knows: ConfigMaps, custom resources.
  *
- *     "example.com/v1/Widget" ──extra_kind_add()──▶ KIND_EXTRA_FIRST + 0 ──▶ lists, watches, stores, recordings: as any kind
+ *     "example.com/v1/Widget" ──extra_kind_add()──▶ KIND_EXTRA_FIRST + 0 ──▶ lists, stores, recordings: as any kind
  *
  * A kind has a number for as long as the process lives, as the plugins have that name it. It may be all objects of the
  * kind, those of a namespace, or one object: each is listed and watched on its own, and has a number of its own.

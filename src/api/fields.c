@@ -20,7 +20,7 @@ static struct kind_info kinds[KIND_COUNT] = {
     },
     API_KINDS(X)
 #undef X
-    [KIND_EXTRA_FIRST... KIND_COUNT - 1] = { .type = &extra_object_type },
+        [KIND_EXTRA_FIRST... KIND_COUNT - 1] = { .type = &extra_object_type },
 };
 const struct kind_info *const api_kinds = kinds;
 

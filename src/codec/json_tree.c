@@ -217,6 +217,8 @@ static const struct record_ops rest_ops = { .read = rest_read,
                                             .write_protobuf = rest_write_protobuf,
                                             .copy = rest_copy,
                                             .put_key = rest_put_key };
-const struct record_kind record_REST = {
-    .ops = &rest_ops, .size = sizeof(yyjson_val *), .empty = EMPTY_POINTER, .wire = WIRE_BYTES, .is_single = true
-};
+const struct record_kind record_REST = { .ops = &rest_ops,
+                                         .size = sizeof(yyjson_val *),
+                                         .empty = EMPTY_POINTER,
+                                         .wire = WIRE_BYTES,
+                                         .is_single = true };

@@ -2,8 +2,8 @@
  *
  *     doc ──json_tree_copy_rest()──▶ yyjson_val[], one behind the other ──json_tree_view()──▶ a value
  *
- * For objects of kinds that have no table. The layout is that of yyjson: a value is 16 bytes, and an object or a list is
- * followed by what is in it. So a copy is one array, and yyjson's own functions read it. */
+ * For objects of kinds that have no table. The layout is that of yyjson: a value is 16 bytes, and an object or a list
+ * is followed by what is in it. So a copy is one array, and yyjson's own functions read it. */
 #ifndef CODEC_JSON_TREE_H
 #define CODEC_JSON_TREE_H
 

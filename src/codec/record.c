@@ -283,7 +283,8 @@ static bool find_spot(struct spot *spot, struct str *path, yyjson_val **ret_tree
 {
     struct record_step step;
     for (struct str before = *path; path->len; before = *path) {
-        const struct record_field *rest = spot->kind == &record_STRUCT ? record_rest(spot->field->type) : NULL;
+        const struct record_field *rest =
+            spot->kind == &record_STRUCT ? record_rest(spot->field->type) : NULL;
         if (!record_next_step(path, &step))
             return false;
         if (rest && !step.is_subscript && !record_own_field(spot->field->type, step.name)) {
@@ -310,7 +311,8 @@ struct record_view record_view(const struct record_type *type, const void *recor
                                 : (struct record_view){ 0 };
 }
 
-struct str record_view_key(const struct record_type *type, const void *record, struct str path, uint32_t index)
+struct str record_view_key(const struct record_type *type, const void *record, struct str path,
+                           uint32_t index)
 {
     const struct record_field root = { .kind = &record_STRUCT, .type = type };
     struct spot spot = { &record_STRUCT, &root, record };

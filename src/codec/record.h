@@ -210,7 +210,8 @@ struct record_view {
  * brackets goes to the closing one. A path that leads nowhere is absent. */
 struct record_view record_view(const struct record_type *type, const void *record, struct str path);
 /* The key of entry `index` of the map at the path. Absent: it is no map, or has fewer. */
-struct str record_view_key(const struct record_type *type, const void *record, struct str path, uint32_t index);
+struct str record_view_key(const struct record_type *type, const void *record, struct str path,
+                           uint32_t index);
 
 /* ---- one row of a table, by path ---- */
 
@@ -345,7 +346,8 @@ RECORD_KIND(INT_OR_STR, struct int_or_str);
 RECORD_KIND(BYTES, struct str);   /* base64 in JSON; in no message */
 RECORD_KIND(RAW, struct str);     /* any JSON: its text */
 RECORD_KIND(VALUE, yyjson_val *); /* any JSON, undecoded, of the document; in no message */
-RECORD_KIND(REST, yyjson_val *);  /* with RECORD_REST: a copy of an object without apiVersion, kind, metadata */
+RECORD_KIND(REST,
+            yyjson_val *); /* with RECORD_REST: a copy of an object without apiVersion, kind, metadata */
 RECORD_KIND(STRS, struct str_list);
 RECORD_KIND(INT64S, struct int64_list);
 RECORD_KIND(BOOLS, struct bool_list);

@@ -27,8 +27,7 @@ void plugin_ticks_run(struct engine *engine, int64_t now_ns)
         if (wishes->tick_due_ns > now_ns)
             continue;
         if (wishes->tick_due_ns)
-            instance->plugin->tick(instance->self, engine->cluster,
-                                   now_ns + engine->statuses.wall_ahead_ns);
+            instance->plugin->tick(instance->self, engine->cluster, now_ns + engine->statuses.wall_ahead_ns);
         wishes->tick_due_ns = later(now_ns, wishes->tick_every_ns);
     }
 }

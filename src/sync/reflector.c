@@ -222,7 +222,7 @@ void reflector_send(struct reflector *r, int64_t delay_ms)
 
 void reflector_begin_list(struct reflector *r)
 {
-    r->phase = r->watched->is_looked_up && !r->resource.len ? PHASE_LOOKUP
+    r->phase = r->watched->is_looked_up && !r->resource.len  ? PHASE_LOOKUP
                : r->all->options.plain_lists || r->no_stream ? PHASE_LIST
                                                              : PHASE_STREAM;
     strbuf_clear(&r->continue_token);

@@ -12,8 +12,8 @@
 #include "sync/reflector.h"
 #include "sync/watch_decode.h"
 
-/* LOOKUP: which resource has the kind? STREAM: a watch that begins with all objects, and goes on as WATCH when they have
- * come. */
+/* LOOKUP: which resource has the kind? STREAM: a watch that begins with all objects, and goes on as WATCH when they
+ * have come. */
 enum phase { PHASE_LOOKUP, PHASE_LIST, PHASE_STREAM, PHASE_WATCH };
 /* What was read in a watch that it ends for. */
 enum watch_end { WATCH_GOES_ON, WATCH_RETRY, WATCH_RELIST };

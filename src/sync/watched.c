@@ -87,7 +87,8 @@ int watched_look_up(const struct watched_kind *watched, struct strbuf *answer, s
     memset(answer->text + len, 0, YYJSON_PADDING_SIZE);
     doc_stream_init(&stream, "answer", answer->text, len);
     *answer = (struct strbuf){ 0 };
-    int r = stream.yaml ? error_set(err, -EBADMSG, "the answer is not JSON") : doc_stream_next(&stream, &doc, err);
+    int r = stream.yaml ? error_set(err, -EBADMSG, "the answer is not JSON")
+                        : doc_stream_next(&stream, &doc, err);
     yyjson_val *resource = r > 0 ? find_resource(doc.root, api_kinds[watched->kind].kind) : NULL;
     if (resource)
         put_resource(watched, resource, ret_resource);

@@ -55,8 +55,8 @@ enum { CLAIMS = 1000 };
 
 #define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-const struct setting plugin_setting = { "plugins",           "requests and labels", 99,
-                                        KINDS("labelled"), .zones = 3,            .zone_prefix = "zone" };
+const struct setting plugin_setting = { "plugins",  "requests and labels", 99, KINDS("labelled"),
+                                        .zones = 3, .zone_prefix = "zone" };
 const struct setting settings[] = {
     { "plain", "requests only", 99, KINDS("plain") },
     { "nodeaffinity", "required node affinity", 102, KINDS("nodeaffinity"), .zones = 4,

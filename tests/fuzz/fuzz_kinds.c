@@ -1,6 +1,6 @@
-/* Any document as an object of a kind that a plugin names, and any path into it; the first line is the path, the rest the
- * document. What is decoded is the same after it was recorded and read again, and a read ends in a value or in none. The
- * same bytes as the answer about the resources of a group: a resource that is found cannot leave its path. */
+/* Any document as an object of a kind that a plugin names, and any path into it; the first line is the path, the rest
+ * the document. What is decoded is the same after it was recorded and read again, and a read ends in a value or none.
+ * The same bytes as the answer about the resources of a group: a resource that is found cannot leave its path. */
 #include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "api/protobuf.h"
@@ -43,7 +43,8 @@ static void check_object(struct object *object, struct arena *arena)
     must(str_eq(strbuf_slice(&before), strbuf_slice(&after)));
     struct record_view a = record_view(api_kinds[object->kind].type, object->ptr, path),
                        b = record_view(api_kinds[object->kind].type, again.ptr, path);
-    must(a.type == b.type && a.len == b.len && a.number == b.number && a.milli == b.milli && str_eq(a.text, b.text));
+    must(a.type == b.type && a.len == b.len && a.number == b.number && a.milli == b.milli &&
+         str_eq(a.text, b.text));
     strbuf_release(&bytes);
     strbuf_release(&before);
     strbuf_release(&after);
@@ -79,7 +80,9 @@ static void check_recorded(enum api_kind kind, struct str text)
 
 static void check_lookup(enum api_kind kind, struct str text)
 {
-    const struct watched_kind watched = { .kind = kind, .resource = "x", .is_looked_up = true, .namespace = "a/b" };
+    const struct watched_kind watched = {
+        .kind = kind, .resource = "x", .is_looked_up = true, .namespace = "a/b"
+    };
     struct strbuf answer = { 0 }, found = { 0 };
     struct error err = { 0 };
     strbuf_str(&answer, text);

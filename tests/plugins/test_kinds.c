@@ -46,7 +46,9 @@ static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_v
 }
 
 static const char *const kinds[] = { WIDGET, MAP, NULL };
-static const struct berth_plugin widgets = { .name = "Widgets", .init = init, .filter = filter, .kinds = kinds, .tick = tick };
+static const struct berth_plugin widgets = {
+    .name = "Widgets", .init = init, .filter = filter, .kinds = kinds, .tick = tick
+};
 
 static const struct berth_host *host;
 static struct berth_module module_of(const struct berth_plugin *const *plugins)
@@ -82,7 +84,8 @@ static void emit(void *context, const struct effect *effect)
         return;
     setup->events++;
     strbuf_clear(&setup->said);
-    strbuf_printf(&setup->said, STR_FMT " " STR_FMT " " STR_FMT "/" STR_FMT ": " STR_FMT " " STR_FMT " " STR_FMT,
+    strbuf_printf(&setup->said,
+                  STR_FMT " " STR_FMT " " STR_FMT "/" STR_FMT ": " STR_FMT " " STR_FMT " " STR_FMT,
                   STR_ARG(effect->event.api_version), STR_ARG(effect->event.kind), STR_ARG(effect->namespace),
                   STR_ARG(effect->name), STR_ARG(effect->event.type), STR_ARG(effect->event.reason),
                   STR_ARG(effect->event.note));
@@ -105,14 +108,15 @@ static void begin(struct setup *setup)
     setup->module = module_of(setup->plugins);
     if (loaded_add(&setup->loaded, &setup->module, "test", &err) < 0)
         fail_msg("%s", err.text);
-    engine_fixture_init(&setup->e,
-                        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
-                        "[{plugins: {multiPoint: {enabled: [{name: Widgets}]}}}]}",
-                        &(struct engine_options){ .seed = 1,
-                                                  .now_ns = 100 * SECOND,
-                                                  .slowest = PATH_INDEX,
-                                                  .registry = &setup->loaded.registry,
-                                                  .host = { .emit = emit, .context = setup } });
+    engine_fixture_init(
+        &setup->e,
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profiles: "
+        "[{plugins: {multiPoint: {enabled: [{name: Widgets}]}}}]}",
+        &(struct engine_options){ .seed = 1,
+                                  .now_ns = 100 * SECOND,
+                                  .slowest = PATH_INDEX,
+                                  .registry = &setup->loaded.registry,
+                                  .host = { .emit = emit, .context = setup } });
     setup->e.f.add = add_to_engine;
 }
 
@@ -134,8 +138,10 @@ static const void *widget(struct setup *setup, const char *name)
 }
 
 #define W \
-    "{kind: Widget, metadata: {name: w, namespace: ns, labels: {a: b}}, spec: {number: 5, whole: 5.0, part: 0.25, " \
-    "negative: -1.5, flag: true, text: '12.5', none: null, list: [1, [x, v], {deep: z}], map: {b.c/d: one, a: two}, huge: " \
+    "{kind: Widget, metadata: {name: w, namespace: ns, labels: {a: b}}, spec: {number: 5, whole: 5.0, " \
+    "part: 0.25, " \
+    "negative: -1.5, flag: true, text: '12.5', none: null, list: [1, [x, v], {deep: z}], map: {b.c/d: one, " \
+    "a: two}, huge: " \
     "123456789012345678901234567890, big: 18446744073709551615}}"
 
 /* ---- reads ---- */
@@ -224,7 +230,8 @@ static void test_bytes(void **state _unused_)
     json = json_writer(&after, JSON_COMPACT);
     object_encode_json(&copy, NULL, &json);
     assert_string_equal(before.text, after.text);
-    assert_non_null(strstr(after.text, "\"apiVersion\":\"example.com/v1alpha2\",\"kind\":\"Widget\",\"metadata\":{"));
+    assert_non_null(
+        strstr(after.text, "\"apiVersion\":\"example.com/v1alpha2\",\"kind\":\"Widget\",\"metadata\":{"));
     assert_non_null(strstr(after.text, "\"spec\":{\"number\":5,"));
     /* What is damaged is refused, and its metadata is read all the same. */
     bytes.text[bytes.len - 1] = 'x';
@@ -270,7 +277,8 @@ static void test_parts(void **state _unused_)
     assert_int_equal(count, 2); /* what is in two parts is one object */
     assert_int_equal(host_table.kind_version(cluster_of(&setup), MAP), version + 3);
     engine_remove_object(engine, all, object.namespace, object.name, setup.e.now_ns);
-    assert_ptr_equal(host_table.get(cluster_of(&setup), MAP, out_str(object.namespace), out_str(object.name)), &part);
+    assert_ptr_equal(host_table.get(cluster_of(&setup), MAP, out_str(object.namespace), out_str(object.name)),
+                     &part);
     engine_remove_object(engine, all, other.meta.namespace, other.meta.name, setup.e.now_ns);
     engine_remove_object(engine, one, object.namespace, object.name, setup.e.now_ns);
     assert_null(host_table.get(cluster_of(&setup), MAP, out_str(object.namespace), out_str(object.name)));
@@ -289,7 +297,8 @@ static void test_mistakes(void **state _unused_)
         struct loaded loaded;
         struct error err;
         loaded_init(&loaded, &builtin_plugins);
-        if (loaded_add(&loaded, &module, "x.so", &err) >= 0 || !strstr(err.text, "x.so: plugin \"X\": kinds: \""))
+        if (loaded_add(&loaded, &module, "x.so", &err) >= 0 ||
+            !strstr(err.text, "x.so: plugin \"X\": kinds: \""))
             fail_msg("%s is taken", bad[i]);
         loaded_release(&loaded);
     }
@@ -303,12 +312,14 @@ static void test_too_many(void **state _unused_)
     for (int i = 0; i <= EXTRA_KINDS_MAX && kind != KIND_UNKNOWN; i++) {
         char name[16];
         snprintf(name, sizeof(name), "K%d", i);
-        kind = extra_kind_add(&(struct extra_kind){ .api_version = STR("x/v1"), .kind = str_from(name) }, &err);
+        kind =
+            extra_kind_add(&(struct extra_kind){ .api_version = STR("x/v1"), .kind = str_from(name) }, &err);
     }
     assert_int_equal(kind, KIND_UNKNOWN);
     assert_non_null(strstr(err.text, "have named 24 kinds of objects already"));
-    assert_int_not_equal(extra_kind_add(&(struct extra_kind){ .api_version = STR("x/v1"), .kind = STR("K0") }, &err),
-                         KIND_UNKNOWN);
+    assert_int_not_equal(
+        extra_kind_add(&(struct extra_kind){ .api_version = STR("x/v1"), .kind = STR("K0") }, &err),
+        KIND_UNKNOWN);
 }
 
 /* ---- time, and events ---- */

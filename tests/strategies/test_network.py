@@ -233,7 +233,7 @@ class NetworkLatency(Strategy):
             found = self.scores(objects, {"measure": measure, "maxLatencyMs": 40})
             self.assertEqual({name: found[name] for name in "abc"}, wanted, measure)
 
-    def test_whom_the_pod_talks_to(self):
+    def test_the_pods_that_it_talks_to(self):
         service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "data"},
                    "spec": {"selector": {"app": "db", "role": "main"}}}
         placed = [pod("db-0", on="a", namespace="data", labels={"app": "db", "role": "main"}),
@@ -246,7 +246,7 @@ class NetworkLatency(Strategy):
         self.assertEqual(best(caller(latency_services="db@data")), "a")
         self.assertEqual(set(self.scores([*base, caller(latency_peers="app=db")]).values()), {0})   # of its own namespace
         self.assertEqual(best(caller(latency_peers="app=db@data; app=web")), "b")     # several groups
-        self.assertEqual(set(self.scores([*base, pod("p")]).values()), {None})        # nobody
+        self.assertEqual(set(self.scores([*base, pod("p")]).values()), {None})        # none
 
     def test_no_table(self):
         for objects in ([], [config_map("", name="other")], [config_map("za zb 1", namespace="default")]):

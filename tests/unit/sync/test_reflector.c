@@ -480,7 +480,8 @@ static void reply_resources(struct manual_request *x, const char *resources)
 static void reply_widgets(struct manual_request *x)
 {
     reply(x, 200, "Content-Type: application/json\r\n",
-          STR("{\"kind\":\"WidgetList\",\"apiVersion\":\"example.com/v2\",\"metadata\":{\"resourceVersion\":\"9\"},"
+          STR("{\"kind\":\"WidgetList\",\"apiVersion\":\"example.com/"
+              "v2\",\"metadata\":{\"resourceVersion\":\"9\"},"
               "\"items\":[{\"metadata\":{\"name\":\"w\",\"namespace\":\"shop\"},\"spec\":{\"size\":3}}]}"));
     want(MESSAGE_LIST_BEGIN, NULL);
     want(MESSAGE_SET, "w");
@@ -503,11 +504,13 @@ static void test_looked_up(void **state _unused_)
     struct manual_request *x = take_request(&server, GROUP_PATH "/");
     assert_string_equal(x->path, WIDGETS);
     reply_widgets(x);
-    reply(take_request(&server, GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"), 404, "",
-          STR("no"));
+    reply(take_request(&server,
+                       GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"),
+          404, "", STR("no"));
     reply(take_request(&server, WIDGETS), 404, "", STR("no"));
     want(MESSAGE_ABSENT, NULL);
-    reply_resources(take_request(&server, GROUP_PATH), "{\"name\":\"things\",\"namespaced\":false,\"kind\":\"Widget\"}");
+    reply_resources(take_request(&server, GROUP_PATH),
+                    "{\"name\":\"things\",\"namespaced\":false,\"kind\":\"Widget\"}");
     x = take_request(&server, GROUP_PATH "/");
     assert_string_equal(x->path, GROUP_PATH "/things?fieldSelector=metadata.name%3Dw&limit=100");
     reply_widgets(x);
@@ -524,8 +527,9 @@ static void test_looked_up_and_forbidden(void **state _unused_)
     want(MESSAGE_ABSENT, NULL);
     want_silence(20); /* reported once */
     reply_widgets(take_request(&server, WIDGETS));
-    reply(take_request(&server, GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"), 403, "",
-          STR("no"));
+    reply(take_request(&server,
+                       GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"),
+          403, "", STR("no"));
     want_silence(20);
 }
 
