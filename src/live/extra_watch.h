@@ -3,8 +3,8 @@
  *     kinds that plugins want ──extra_watch_want()──▶ reflectors of their own ──▶ inbox
  *
  * They have reflectors beside those of the kinds that every scheduler watches, and are watched in the same way. What
- * the API server does not have, or does not show, counts as empty; it is logged once, and looked for again. A kind that is
- * no longer wanted becomes empty. */
+ * the API server does not have, or does not show, counts as empty; it is logged once, and looked for again. A kind that
+ * is no longer wanted becomes empty. */
 #ifndef LIVE_EXTRA_WATCH_H
 #define LIVE_EXTRA_WATCH_H
 
