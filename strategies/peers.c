@@ -58,7 +58,6 @@ void peers_init(struct peers *peers, const char *first_key, const char *second_k
 {
     *peers = (struct peers){ .keys = { first_key, second_key },
                              .nodes = { .size = sizeof(struct peer_node), .fill = fill_node } };
-    names_add(&peers->domains, (struct berth_str){ "", 0 });
 }
 
 void peers_release(struct peers *peers)

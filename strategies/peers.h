@@ -46,6 +46,7 @@ struct peers {
     uint64_t uses, epoch; /* epoch: numbers of domains have another meaning */
 };
 
+/* Allocates nothing yet: an init() that fails has nothing to release. */
 void peers_init(struct peers *peers, const char *first_key, const char *second_key);
 void peers_release(struct peers *peers);
 /* Once per attempt, before the others. */
