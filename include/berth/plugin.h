@@ -231,6 +231,8 @@ enum berth_resource {
     BERTH_EVENT_TARGET_POD = 16, /* the waiting pod itself; with Kubernetes 1.36 as UNSCHEDULED_POD */
     BERTH_EVENT_SAMPLE =
         17, /* since revision 4: the use of a node was measured; the object is its NodeMetrics */
+    BERTH_EVENT_OBJECT =
+        18, /* since revision 5: an object of a kind that a plugin names in `kinds`; berth_object_kind() says which */
 };
 enum berth_action {
     BERTH_ADD = 1 << 0,
@@ -371,9 +373,15 @@ struct berth_plugin {
     const char *const *reads;
 
     /* Since revision 4. Kinds of objects that are fetched only for plugins that name them: "NodeMetrics", "PodMetrics".
-     * Ends with NULL. NULL: none. */
+     * Ends with NULL. NULL: none. Since revision 5 also any kind that the API server has, by apiVersion and kind:
+     * "v1/ConfigMap", "example.com/v1alpha1/Widget". berth_get() and the others below take the same text. */
     const char *const *kinds;
 
+    /* Since revision 5. QueueSort like `less`, with the plugin's data, and in its place. */
+    bool (*less_self)(void *self, const struct berth_pod_info *a, const struct berth_pod_info *b);
+    /* Since revision 5. A timer: called on the deciding thread at the interval that init() has set with
+     * berth_tick_every(). `now` is the time, in nanoseconds since 1970, which a replay repeats. */
+    void (*tick)(void *self, const struct berth_cluster *cluster, int64_t now);
     /* Since revision 5. The weights of scores for this pod: berth_set_weight() for each that is not the configured one.
      * It is called once per attempt, before a node is looked at, and also to explain a decision: it must change nothing
      * of the plugin's data, and depend on nothing but that and the pod. Pods of a class that get the same weights share
@@ -585,7 +593,34 @@ struct berth_metric_info {
     F(const struct berth_cluster *, observed_cluster, (const struct berth_observation *what), (what)) \
     F(int64_t, observed_at, (const struct berth_observation *what), (what)) \
     F(int64_t, observed_wait, (const struct berth_observation *what), \
-      (what)) /* of an attempt that is over: how long the pod has been ready to be decided, in nanoseconds */
+      (what)) /* of an attempt that is over: how long the pod has been ready to be decided, in nanoseconds */ \
+    /* since revision 5. Objects of any kind that `kinds` names: berth_get(), berth_each() and berth_read() take */ \
+    /* them. Lists are BERTH_ENTRIES and objects BERTH_OBJECT, both with `len`; "a.b[0].c[key.with.dots]" is a path */ \
+    /* through them; numbers with a fraction are BERTH_AMOUNT. */ \
+    F(struct berth_str, object_kind, (const void *object), (object)) /* "v1/ConfigMap"; of others "Pod" */ \
+    F(struct berth_str, read_key, (const char *kind, const void *object, const char *path, uint32_t index), \
+      (kind, object, path, \
+       index)) /* the key of entry `index` of a map or an object; absent: it has fewer */ \
+    F(bool, read_double, (const char *kind, const void *object, const char *path, double *ret), \
+      (kind, object, path, ret)) /* a number, an amount, or a text that is a number; false: there is none */ \
+    F(uint64_t, kind_version, (const struct berth_cluster *cluster, const char *kind), \
+      (cluster, \
+       kind)) /* another number after each change of an object of such a kind: for what is kept of them */ \
+    /* init() only: of this kind, which `kinds` names, just the objects of a namespace, or one object, are fetched. */ \
+    /* An absent or empty name means any. It can be called several times. False, with an error in the log: it */ \
+    /* cannot be. Objects in files are all there. */ \
+    F(bool, watch_only, \
+      (const struct berth_handle *handle, const char *kind, struct berth_str namespace_, \
+       struct berth_str name), \
+      (handle, kind, namespace_, name)) \
+    /* init() only: `tick` is called at this interval, in nanoseconds; 0: not any more */ \
+    V(tick_every, (const struct berth_handle *handle, int64_t interval), (handle, interval)) \
+    /* an Event about an object, of type "Normal" or "Warning". Like ones are counted and not repeated. A live */ \
+    /* scheduler writes it to the API server; offline it is dropped. On the deciding thread, not in init(). */ \
+    V(event, \
+      (const struct berth_handle *handle, const void *object, const char *type, const char *reason, \
+       const char *action, struct berth_str note), \
+      (handle, object, type, reason, action, note))
 
 struct berth_host {
     uint32_t abi, size;

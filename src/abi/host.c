@@ -326,51 +326,6 @@ static struct berth_str object_annotation(const void *object, const char *key)
     return object ? map_text(&((const struct meta *)object)->annotations, key) : nothing;
 }
 
-/* Of a kind that is not watched there are no objects: a plugin that wants them has made a mistake. */
-static bool is_known(struct cluster *cluster, enum api_kind number, const char *kind)
-{
-    static atomic_flag said = ATOMIC_FLAG_INIT;
-    if (number == KIND_POD || number == KIND_NODE || cluster_store(cluster, number))
-        return true;
-    if (!atomic_flag_test_and_set(&said))
-        log_warning("A plugin asks for objects of a kind that is not watched",
-                    log_str("kind", str_from(kind ? kind : "")));
-    return false;
-}
-
-static const void *get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
-                       struct berth_str name)
-{
-    struct cluster *cluster = in_cluster(outer);
-    enum api_kind number = host_kind(kind);
-    if (!host_may_look(outer, "berth_get") || !is_known(cluster, number, kind))
-        return NULL;
-    return cluster_find(cluster, number, in_str(namespace), in_str(name));
-}
-
-static void each(const struct berth_cluster *outer, const char *kind,
-                 bool (*visit)(void *context, const void *object), void *context)
-{
-    struct cluster *cluster = in_cluster(outer);
-    enum api_kind number = host_kind(kind);
-    if (!host_may_look(outer, "berth_each") || !is_known(cluster, number, kind))
-        return;
-    if (number == KIND_NODE) {
-        uint32_t len;
-        const uint32_t *rows = cluster_order(cluster, &len);
-        for (uint32_t i = 0; i < len && visit(context, cluster->nodes.items[rows[i]].api); i++)
-            ;
-    } else if (number == KIND_POD) {
-        map_for(&cluster->pods, slot)
-            if (!visit(context, ((const struct pod_info *)slot->value)->api))
-                return;
-    } else {
-        map_for(cluster_store(cluster, number), slot)
-            if (!visit(context, stored_object(slot)))
-                return;
-    }
-}
-
 /* ---- hints ---- */
 static void *hint_self(const struct berth_hint *hint)
 {
@@ -512,8 +467,8 @@ const struct berth_host host_table = {
     .object_label = object_label,
     .object_annotation = object_annotation,
     .read = host_read,
-    .get = get,
-    .each = each,
+    .get = host_get,
+    .each = host_each,
     .hint_self = hint_self,
     .hint_cluster = hint_cluster,
     .event_actions = event_actions,
@@ -547,4 +502,11 @@ const struct berth_host host_table = {
     .observed_cluster = host_observed_cluster,
     .observed_at = host_observed_at,
     .observed_wait = host_observed_wait,
+    .object_kind = host_object_kind,
+    .read_key = host_read_key,
+    .read_double = host_read_double,
+    .kind_version = host_kind_version,
+    .watch_only = host_watch_only,
+    .tick_every = host_tick_every,
+    .event = host_event,
 };

@@ -16,6 +16,7 @@ struct berth_handle {
     struct mailbox *mailbox;
     const struct plugin *plugin;
     const struct profile *profile;
+    struct plugin_wishes *wishes; /* NULL: init() is over */
 };
 
 /* What instance->self of a loaded plugin points to; in the profile's arena, too. */
@@ -104,6 +105,23 @@ struct node_names host_names(const struct berth_str *items, uint32_t len, struct
 struct berth_value host_read(const char *kind, const void *object, const char *path);
 /* The number of a kind by its name; KIND_UNKNOWN: none. */
 enum api_kind host_kind(const char *kind);
+struct berth_str host_object_kind(const void *object);
+struct berth_str host_read_key(const char *kind, const void *object, const char *path, uint32_t index);
+bool host_read_double(const char *kind, const void *object, const char *path, double *ret);
+
+/* host_objects.c: objects of any kind, and what a plugin asks for in init(). */
+/* False, and one warning in the log: nothing of the kind is fetched. */
+bool host_kind_is_known(const struct cluster *cluster, enum api_kind number, const char *kind);
+const void *host_get(const struct berth_cluster *cluster, const char *kind, struct berth_str namespace,
+                     struct berth_str name);
+void host_each(const struct berth_cluster *cluster, const char *kind,
+               bool (*visit)(void *context, const void *object), void *context);
+uint64_t host_kind_version(const struct berth_cluster *cluster, const char *kind);
+bool host_watch_only(const struct berth_handle *handle, const char *kind, struct berth_str namespace,
+                     struct berth_str name);
+void host_tick_every(const struct berth_handle *handle, int64_t interval);
+void host_event(const struct berth_handle *handle, const void *object, const char *type, const char *reason,
+                const char *action, struct berth_str note);
 
 /* host_metrics.c: metrics of plugins, each family at first use. From any thread. What cannot be is NULL, with one
  * warning in the log. */

@@ -8,6 +8,8 @@
 
 #include "abi/loaded_args.h"
 #include "abi/loaded_plugin.h"
+#include "api/extra_kinds.h"
+#include "api/object.h"
 
 static const struct loaded_plugin *loaded_of(const struct plugin *plugin)
 {
@@ -19,7 +21,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     const struct loaded_plugin *loaded = loaded_of(env->plugin);
     struct berth_handle *handle = arena_new(env->arena, struct berth_handle);
     struct loaded_self *self = arena_new(env->arena, struct loaded_self);
-    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin, env->profile };
+    *handle = (struct berth_handle){ &env->profile->mailbox, env->plugin, env->profile, env->wishes };
     *self = (struct loaded_self){ .plugin = loaded };
     *ret_self = self;
     struct berth_env outer = {
@@ -35,6 +37,7 @@ static int init(const struct plugin_env *env, void **ret_self, struct error *err
     host_metrics_for(env->plugin);
     r = loaded->outer.init(&outer, &self->outer, &why);
     host_metrics_for(NULL);
+    handle->wishes = NULL;
     if (r >= 0)
         return 0;
     why.text[sizeof(why.text) - 1] = '\0';
@@ -151,12 +154,20 @@ static const char *make_rules(struct loaded_plugin *loaded, const struct berth_m
 static int make_kinds(struct loaded_plugin *loaded, const char *file, struct error *err)
 {
     for (const char *const *name = loaded->outer.kinds; name && *name; name++) {
+        struct extra_kind extra = extra_kind_parse(str_from(*name));
         enum api_kind kind = host_kind(*name);
-        if (!kind_is_sampled(kind))
-            return error_set(err, -EINVAL,
-                             "%s: plugin \"%s\": kinds: \"%s\" is none that is fetched on demand: expected "
-                             "NodeMetrics or PodMetrics",
-                             file, loaded->outer.name, *name);
+        struct error why;
+        error_set(&why, 0,
+                  "it is none that is fetched on demand: expected NodeMetrics, PodMetrics, or one with its "
+                  "apiVersion, such as v1/ConfigMap");
+        if (kind == KIND_UNKNOWN && extra.api_version.len && extra.kind.len && !extra.name.len &&
+            !extra.namespace.len)
+            kind = object_kind_from(extra.api_version, extra.kind);
+        if (kind == KIND_UNKNOWN && extra.api_version.len && !extra.name.len && !extra.namespace.len)
+            kind = extra_kind_add(&extra, &why);
+        if (!kind_is_sampled(kind) && !kind_is_extra(kind))
+            return error_set(err, -EINVAL, "%s: plugin \"%s\": kinds: \"%s\": %s", file, loaded->outer.name,
+                             *name, why.text);
         loaded->plugin.kinds |= (uint64_t)1 << kind;
     }
     return 0;

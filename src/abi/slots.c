@@ -81,6 +81,12 @@ static bool call_less(const void *self, const struct pod_info *a, const struct p
     return ((const struct loaded_self *)self)->plugin->outer.less(out_pod_info(a), out_pod_info(b));
 }
 
+static bool call_less_self(const void *self, const struct pod_info *a, const struct pod_info *b)
+{
+    const struct loaded_self *own = self;
+    return own->plugin->outer.less_self(own->outer, out_pod_info(a), out_pod_info(b));
+}
+
 enum hint slots_hint(const struct hint_context *context, const struct pod *pod,
                      const struct cluster_event *event)
 {
@@ -218,6 +224,12 @@ static void call_post_bind(struct cycle *cycle, uint32_t row)
     outer_of(cycle)->post_bind(out_cycle(cycle), row);
 }
 
+static void call_tick(void *self, struct cluster *cluster, int64_t now_ns)
+{
+    const struct loaded_self *own = self;
+    own->plugin->outer.tick(own->outer, out_cluster(cluster), now_ns);
+}
+
 static void call_release(void *self)
 {
     const struct loaded_self *own = self;
@@ -247,7 +259,8 @@ static void call_release(void *self)
     X(pre_bind_pre_flight) \
     X(pre_bind) \
     X(bind) \
-    X(post_bind)
+    X(post_bind) \
+    X(tick)
 
 void slots_connect(struct loaded_plugin *loaded)
 {
@@ -259,4 +272,6 @@ void slots_connect(struct loaded_plugin *loaded)
 #undef X
     if (outer->weigh) /* it is about scores, and may be enabled where they are made */
         loaded->plugin.silent_points = POINT_BIT(POINT_PRE_SCORE) | POINT_BIT(POINT_SCORE);
+    if (outer->less_self)
+        loaded->plugin.less = call_less_self;
 }

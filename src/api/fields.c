@@ -13,14 +13,23 @@
 API_KINDS(X)
 #undef X
 
-const struct kind_info api_kinds[KIND_COUNT] = {
+static struct kind_info kinds[KIND_COUNT] = {
 #define X(name, kind, version, ctype, namespaced) \
     [KIND_##name] = { \
         { kind, sizeof(kind) - 1 }, { version, sizeof(version) - 1 }, namespaced, &KIND_##name##_type \
     },
     API_KINDS(X)
 #undef X
+        [KIND_EXTRA_FIRST... KIND_COUNT - 1] = { .type = &extra_object_type },
 };
+const struct kind_info *const api_kinds = kinds;
+
+void fields_name_kind(enum api_kind kind, struct str api_version, struct str name)
+{
+    assert(kind_is_extra(kind));
+    kinds[kind].api_version = api_version;
+    kinds[kind].kind = name;
+}
 
 const struct record_type *const api_status_type = &status_type;
 const struct record_type *const api_allocation_type = &allocation_type;

@@ -10,8 +10,10 @@ struct kind_info {
     const struct record_type *type; /* its struct begins with a struct meta */
 };
 
-/* Indexed by enum api_kind; KIND_UNKNOWN is empty. */
-extern const struct kind_info api_kinds[KIND_COUNT];
+/* Indexed by enum api_kind; KIND_UNKNOWN is empty, and so are the names of an extra kind until it is there. */
+extern const struct kind_info *const api_kinds;
+/* For extra_kinds.c: the names of an extra kind, before any other thread may know of it. */
+void fields_name_kind(enum api_kind kind, struct str api_version, struct str name);
 extern const struct record_type *const api_status_type; /* of struct api_status */
 /* Parts of objects that are read, copied, compared or written on their own. */
 extern const struct record_type *const api_allocation_type;        /* of struct allocation_result */

@@ -185,7 +185,8 @@ VIEW(amount_view)
     const struct quantity *amount = at;
     return (struct record_view){ .type = VIEW_AMOUNT,
                                  .number = quantity_value(*amount),
-                                 .milli = quantity_milli_value(*amount) };
+                                 .milli = quantity_milli_value(*amount),
+                                 .real = (double)quantity_milli_value(*amount) / 1000 };
 }
 
 static const struct record_ops amount_ops = { .read = amount_read,

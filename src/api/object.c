@@ -1,6 +1,7 @@
 /* object.c: which table decodes a document, and the lists that documents may be. */
 #include "api/object.h"
 
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "api/words.h"
 
@@ -29,16 +30,15 @@ enum api_kind object_kind_from(struct str api_version, struct str kind)
 {
     struct str group, version, known_group, known_version;
     split_version(api_version, &group, &version);
-    if (!is_known_version(version, group.len == 0))
-        return KIND_UNKNOWN;
-    for (int i = KIND_UNKNOWN + 1; i < KIND_COUNT; i++) {
+    for (int i = KIND_UNKNOWN + 1; i < KIND_EXTRA_FIRST && is_known_version(version, group.len == 0); i++) {
         if (!str_eq(api_kinds[i].kind, kind))
             continue;
         split_version(api_kinds[i].api_version, &known_group, &known_version);
         bool moved = str_eq(known_group, STR("apps")) && str_eq(group, old_apps_group);
-        return moved || str_eq(group, known_group) ? (enum api_kind)i : KIND_UNKNOWN;
+        if (moved || str_eq(group, known_group))
+            return (enum api_kind)i;
     }
-    return KIND_UNKNOWN;
+    return extra_kind_find(api_version, kind);
 }
 
 /* An exact request had no object of its own in resource.k8s.io/v1beta1. */

@@ -11,6 +11,8 @@
 #include "api/quantity.h"
 #include "codec/record_types.h"
 
+typedef struct yyjson_val yyjson_val;
+
 struct resource {
     struct str name;
     struct quantity amount;
@@ -529,6 +531,12 @@ struct pod_metrics {
     LIST(struct container_metrics) containers;
 };
 
+/* ---- of any other kind ---- */
+struct extra_object {
+    struct meta meta;
+    yyjson_val *rest; /* all but apiVersion, kind and metadata (codec/json_tree.h); NULL: nothing */
+};
+
 /* ---- any of them ---- */
 #define API_KINDS(X) \
     /* enum, kind, group/version, struct, namespaced */ \
@@ -566,10 +574,24 @@ enum api_kind {
 #define X(name, ...) KIND_##name,
     API_KINDS(X)
 #undef X
-        KIND_COUNT,
-    /* This and the kinds after it are not part of the modelled cluster. */
+        KIND_EXTRA_FIRST, /* from here on: kinds that plugins name (api/extra_kinds.h) */
+    EXTRA_KINDS_MAX = 24,
+    KIND_COUNT = KIND_EXTRA_FIRST + EXTRA_KINDS_MAX,
+    /* This and the kinds after it, but for extra ones, are not part of the modelled cluster. */
     KIND_LIVE_FIRST = KIND_BINDING
 };
+static_assert(KIND_COUNT <= 64, "sets of kinds are 64 bits");
+
+static inline bool kind_is_extra(enum api_kind kind)
+{
+    return kind >= KIND_EXTRA_FIRST;
+}
+
+/* Is it part of the cluster that scheduling looks at? */
+static inline bool kind_is_modelled(enum api_kind kind)
+{
+    return kind != KIND_UNKNOWN && (kind < KIND_LIVE_FIRST || kind_is_extra(kind));
+}
 
 /* Samples are listed again and again: they have no resource versions and cannot be watched. */
 static inline bool kind_is_sampled(enum api_kind kind)

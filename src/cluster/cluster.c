@@ -577,7 +577,7 @@ const struct strmap *cluster_store(const struct cluster *cluster, enum api_kind 
         CLUSTER_STORES(X)
 #undef X
     default:
-        return NULL;
+        return kind_is_extra(kind) ? &cluster->extras[kind - KIND_EXTRA_FIRST] : NULL;
     }
 }
 
@@ -607,6 +607,11 @@ static void store_selects(struct cluster *cluster, enum api_kind kind, const voi
 static void store_touched(struct cluster *cluster, enum api_kind kind)
 {
     cluster->other_changes++;
+    if (kind_is_extra(kind)) {
+        cluster->extra_versions[kind - KIND_EXTRA_FIRST]++;
+        cluster->extra_version++;
+        return;
+    }
     cluster->slices_version += kind == KIND_RESOURCE_SLICE || kind == KIND_DEVICE_TAINT_RULE;
     switch (kind) {
     case KIND_NAMESPACE:
@@ -737,6 +742,11 @@ void cluster_release(struct cluster *cluster)
     vec_release(&cluster->taint_lists);
     strmap_release(&cluster->taint_numbers);
     idmap_release(&cluster->images);
+    for (int i = 0; i < EXTRA_KINDS_MAX; i++) {
+        map_for(&cluster->extras[i], slot)
+            free(slot->value);
+        strmap_release(&cluster->extras[i]);
+    }
 #define X(kind, type, field) \
     map_for(&cluster->field, slot) \
         free(slot->value); \

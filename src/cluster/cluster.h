@@ -188,6 +188,9 @@ struct cluster {
 #define X(kind, type, field) struct strmap field; /* "name" or "namespace/name" to object */
     CLUSTER_STORES(X)
 #undef X
+    struct strmap extras[EXTRA_KINDS_MAX];    /* likewise, of kinds that plugins name */
+    uint64_t extra_versions[EXTRA_KINDS_MAX]; /* how often each has changed */
+    uint64_t extra_version;                   /* all of them */
 
     struct strmap samples;   /* by name of the node: cluster/node_samples.h */
     struct devices *devices; /* what claims hold of devices, made at first use: cluster/devices.h */

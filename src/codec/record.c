@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "codec/json_tree.h"
+
 /* ---- tables ---- */
 
 static size_t slot_of(struct str name)
@@ -206,17 +208,11 @@ void *record_map_find(const void *entries, uint32_t len, size_t size, struct str
 
 /* ---- paths ---- */
 
-/* The next step of a path: .name, or [name]. */
-struct step {
-    struct str name;
-    bool is_subscript;
-};
-
-static bool next_step(struct str *path, struct step *ret)
+bool record_next_step(struct str *path, struct record_step *ret)
 {
     if (!path->len)
         return false;
-    *ret = (struct step){ .is_subscript = path->ptr[0] == '[' };
+    *ret = (struct record_step){ .is_subscript = path->ptr[0] == '[' };
     if (ret->is_subscript) {
         ptrdiff_t end = str_find(*path, ']');
         if (end < 0)
@@ -282,27 +278,60 @@ static bool enter_item(struct spot *spot, struct str name)
     return true;
 }
 
+/* Where a path leads. False: nowhere, or into the rest of an object; then that is `*ret_tree`, with the path in it. */
+static bool find_spot(struct spot *spot, struct str *path, yyjson_val **ret_tree)
+{
+    struct record_step step;
+    for (struct str before = *path; path->len; before = *path) {
+        const struct record_field *rest =
+            spot->kind == &record_STRUCT ? record_rest(spot->field->type) : NULL;
+        if (!record_next_step(path, &step))
+            return false;
+        if (rest && !step.is_subscript && !record_own_field(spot->field->type, step.name)) {
+            *ret_tree = *(yyjson_val *const *)((const char *)spot->at + rest->offset);
+            *path = before;
+            return false;
+        }
+        if (!(step.is_subscript ? enter_item : enter_field)(spot, step.name))
+            return false;
+    }
+    return true;
+}
+
 struct record_view record_view(const struct record_type *type, const void *record, struct str path)
 {
     const struct record_field root = { .kind = &record_STRUCT, .type = type };
     struct spot spot = { &record_STRUCT, &root, record };
-    struct step step;
+    yyjson_val *tree = NULL;
     if (!path.len)
         return (struct record_view){ 0 };
-    while (path.len)
-        if (!next_step(&path, &step) || !(step.is_subscript ? enter_item : enter_field)(&spot, step.name))
-            return (struct record_view){ 0 };
+    if (!find_spot(&spot, &path, &tree))
+        return tree ? json_tree_view(tree, path) : (struct record_view){ 0 };
     return spot.kind->ops->view ? spot.kind->ops->view(spot.kind, spot.field, spot.at)
                                 : (struct record_view){ 0 };
+}
+
+struct str record_view_key(const struct record_type *type, const void *record, struct str path,
+                           uint32_t index)
+{
+    const struct record_field root = { .kind = &record_STRUCT, .type = type };
+    struct spot spot = { &record_STRUCT, &root, record };
+    yyjson_val *tree = NULL;
+    if (!find_spot(&spot, &path, &tree))
+        return tree ? json_tree_key(tree, path, index) : (struct str){ 0 };
+    const struct record_list *list = spot.at;
+    if (spot.kind->ops != &record_map_ops || !spot.kind->item || index >= list->len)
+        return (struct str){ 0 };
+    return *(const struct str *)(const void *)(list->items + index * record_item_size(spot.kind, spot.field));
 }
 
 struct record_member record_member(const struct record_type *type, struct str path)
 {
     const struct record_field *field = NULL;
     size_t offset = 0;
-    struct step step;
+    struct record_step step;
     while (path.len) {
-        if (!type || !next_step(&path, &step) || step.is_subscript)
+        if (!type || !record_next_step(&path, &step) || step.is_subscript)
             return (struct record_member){ 0 };
         field = record_own_field(type, step.name);
         if (!field)

@@ -48,6 +48,7 @@ struct record_type;
 enum record_flags {
     RECORD_ALWAYS = 1, /* written to JSON where it is empty, zero or absent, too */
     RECORD_OLDER = 2,  /* JSON of older versions: read, but never written, copied or compared; has no tag */
+    RECORD_REST = 4,   /* of a REST, the last row: the members that no other row names */
 };
 /* Among the flags: what the field came with, from 1 to 255; 0: it was always there. A reader or writer says what it
  * knows, and to others the field is unknown. Of JSON only. */
@@ -202,11 +203,15 @@ struct record_view {
     enum record_view_type type;
     uint32_t len;
     int64_t number, milli;
+    double real; /* of amounts: without rounding */
     struct str text;
 };
 /* Reads by path: spec.containers[0].resources.requests[cpu], metadata.labels[app.kubernetes.io/name]. A name in
  * brackets goes to the closing one. A path that leads nowhere is absent. */
 struct record_view record_view(const struct record_type *type, const void *record, struct str path);
+/* The key of entry `index` of the map at the path. Absent: it is no map, or has fewer. */
+struct str record_view_key(const struct record_type *type, const void *record, struct str path,
+                           uint32_t index);
 
 /* ---- one row of a table, by path ---- */
 
@@ -341,6 +346,8 @@ RECORD_KIND(INT_OR_STR, struct int_or_str);
 RECORD_KIND(BYTES, struct str);   /* base64 in JSON; in no message */
 RECORD_KIND(RAW, struct str);     /* any JSON: its text */
 RECORD_KIND(VALUE, yyjson_val *); /* any JSON, undecoded, of the document; in no message */
+RECORD_KIND(REST,
+            yyjson_val *); /* with RECORD_REST: a copy of an object without apiVersion, kind, metadata */
 RECORD_KIND(STRS, struct str_list);
 RECORD_KIND(INT64S, struct int64_list);
 RECORD_KIND(BOOLS, struct bool_list);

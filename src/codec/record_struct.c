@@ -83,7 +83,7 @@ static int read_fields(struct record_reader *reader, const struct path *path, yy
         struct path here = { .parent = path, .name = record_text(key) };
         const struct record_field *field = record_own_field(type, here.name), *unnamed;
         char *into = record;
-        if (field && is_newer(field, reader->version))
+        if (field && (is_newer(field, reader->version) || field->flags & RECORD_REST))
             field = NULL;
         int r = reader->mode & RECORD_STRICT ? check_key(reader, &here, key, type, field, &seen) : 0;
         if (r < 0)
@@ -110,6 +110,9 @@ static int read_struct(struct record_reader *reader, const struct path *path, yy
     if (!yyjson_is_obj(val))
         return record_expected(reader, path, val, "an object");
     int r = read_fields(reader, path, val, type, record);
+    const struct record_field *rest = record_rest(type);
+    if (r == 0 && rest)
+        r = rest->kind->ops->read(rest->kind, reader, path, val, rest, (char *)record + rest->offset);
     if (r == 0 && type->finish)
         type->finish(record, val);
     return r;
@@ -171,6 +174,10 @@ static void write_field(const struct record_writer *writer, const struct record_
     struct str text;
     if (!field->name_len) {
         record_write_fields(writer, field->type, at);
+        return;
+    }
+    if (field->flags & RECORD_REST) {
+        kind->ops->write(kind, writer, field, at);
         return;
     }
     bool is_empty = record_is_empty(kind, field, at);

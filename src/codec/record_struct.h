@@ -8,6 +8,20 @@
 const struct record_field *record_own_field(const struct record_type *type, struct str name);
 const struct record_field *record_unnamed(const struct record_type *type);
 
+/* The row that has the members that no other row names; NULL: there is none. */
+static inline const struct record_field *record_rest(const struct record_type *type)
+{
+    const struct record_field *last = type->len ? &type->fields[type->len - 1] : NULL;
+    return last && last->flags & RECORD_REST ? last : NULL;
+}
+
+/* The next step of a path: .name, or [name]. False: it has none. */
+struct record_step {
+    struct str name;
+    bool is_subscript;
+};
+bool record_next_step(struct str *path, struct record_step *ret);
+
 /* What was read of a message so far. */
 struct record_message {
     const struct record_type *type;

@@ -186,7 +186,7 @@ static int read_kind(struct lister *lister, const struct watched_kind *kind, con
     for (int i = 0; i < PAGES_MAX && r == 0 && (i == 0 || token.len); i++) {
         _cleanup_(strbuf_release) struct strbuf body = { 0 };
         strbuf_clear(&path);
-        watched_path(kind, 0, &path);
+        watched_path(kind, 0, (struct str){ 0 }, &path);
         watched_query(&path, "limit", str_from(limit));
         if (token.len)
             watched_query(&path, "continue", strbuf_slice(&token));

@@ -12,6 +12,7 @@
 #include "engine/eviction.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
+#include "engine/plugin_ticks.h"
 #include "engine/refusal.h"
 #include "engine/report.h"
 #include "engine/rivals.h"
@@ -131,6 +132,7 @@ void engine_release(struct engine *engine)
     class_cache_free(engine->classes);
     generations_release(engine);
     alarms_release(&engine->alarms);
+    vec_release(&engine->tickers);
     queue_release(&engine->queue);
     forget_cycle(engine);
     arena_release(&engine->arena);
@@ -429,6 +431,7 @@ int64_t engine_next_due(const struct engine *engine)
     due = MIN(due, pod_statuses_next_due(&engine->statuses));
     due = MIN(due, evictions_next_due(engine));
     due = MIN(due, alarms_next_due(&engine->alarms));
+    due = MIN(due, plugin_ticks_next_due(engine));
     return MIN(due, bindings_next_due(engine));
 }
 

@@ -163,6 +163,7 @@ struct engine {
     int64_t retired_look_ns;        /* when to look at them again */
     struct queue queue;
     struct alarms alarms;
+    VEC(struct plugin_instance *) tickers; /* plugins with a timer: plugin_ticks.h */
     struct rng rng;
     uint32_t next_start; /* rotating start of the search for feasible nodes */
     int32_t percentage;  /* percentageOfNodesToScore where a profile has none */

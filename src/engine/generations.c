@@ -9,6 +9,7 @@
 #include "engine/class_cache.h"
 #include "engine/eviction.h"
 #include "engine/plugin_messages.h"
+#include "engine/plugin_ticks.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
 
@@ -66,6 +67,7 @@ void generation_use(struct engine *engine, const struct generation *generation,
                                                          : config->percentage_of_nodes_to_score.value;
     for (uint32_t i = 0; i < generation->len; i++)
         plugin_messages_open(engine, &generation->profiles[i]);
+    plugin_ticks_collect(engine);
     if (engine->probe)
         engine_watch(engine, engine->probe);
 }

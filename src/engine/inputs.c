@@ -9,6 +9,7 @@
 #include "engine/eviction.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
+#include "engine/plugin_ticks.h"
 #include "framework/observation.h"
 #include "framework/probe.h"
 #include "queue/hint_eval.h"
@@ -405,13 +406,14 @@ static void tell(struct engine *engine, enum api_kind kind, const void *before, 
                              &(struct slice_update){ engine, now_ns });
         return;
     }
-    struct cluster_event event = { .resource = resources[kind],
+    enum event_resource resource = kind_is_extra(kind) ? EVENT_OBJECT : resources[kind];
+    struct cluster_event event = { .resource = resource,
                                    .actions = !before  ? ACTION_ADD
                                               : !after ? ACTION_DELETE
                                                        : ACTION_UPDATE,
                                    .before = before,
                                    .after = after };
-    if (!resources[kind])
+    if (!resource)
         return;
     int64_t begun_ns = probe_now(engine->probe);
     engine_event(engine, &event, now_ns);
@@ -479,6 +481,7 @@ void engine_tick(struct engine *engine, int64_t now_ns)
     bindings_tick(engine, now_ns);
     evictions_tick(engine, now_ns);
     alarms_ring(engine, now_ns);
+    plugin_ticks_run(engine, now_ns);
     queue_tick(&engine->queue, now_ns);
     generations_tick(engine, now_ns);
 }

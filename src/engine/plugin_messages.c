@@ -17,6 +17,13 @@ static void take_work(void *context, struct cycle_work *work)
     engine->host.takes_work(engine->host.context, work);
 }
 
+static void emit(void *context, const struct effect *effect)
+{
+    const struct engine *engine = context;
+    if (engine->host.emit)
+        engine->host.emit(engine->host.context, effect);
+}
+
 void plugin_messages_open(struct engine *engine, struct profile *profile)
 {
     if (!engine->mailbox_reader.wake) /* later on, threads of plugins may be reading it */
@@ -24,6 +31,7 @@ void plugin_messages_open(struct engine *engine, struct profile *profile)
             (struct mailbox_reader){ .wake = wake,
                                      .each_waiting = bindings_each_waiting,
                                      .takes_work = engine->host.takes_work ? take_work : NULL,
+                                     .emit = emit,
                                      .context = engine };
     atomic_store_explicit(&profile->mailbox.reader, &engine->mailbox_reader, memory_order_release);
 }

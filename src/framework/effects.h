@@ -64,6 +64,7 @@ struct effect {
     bool
         prebound; /* PV_CLAIM: the volume named the claim before, so it does not count as bound by a controller */
     struct {      /* EVENT; regarding the object above */
+        struct str api_version, kind; /* of the object; empty: a pod */
         struct str type, reason, action, note, scheduler_name;
         struct event_subject related; /* name.len 0: none */
     } event;

@@ -42,7 +42,8 @@ struct profile;
     X(POD_GROUP, "scheduling.k8s.io/PodGroup") \
     X(ANY, "*") \
     X(TARGET_POD, "TargetPod") \
-    X(SAMPLE, "metrics.k8s.io/NodeMetrics")
+    X(SAMPLE, "metrics.k8s.io/NodeMetrics") \
+    X(OBJECT, "Object")
 
 enum event_resource {
 #define X(name, text) EVENT_##name,

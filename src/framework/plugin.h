@@ -53,6 +53,14 @@ struct post_filter_result {
     uint32_t victims_named; /* set by run_post_filter(): their number before repeated ones were removed */
 };
 
+/* What a plugin asked for in init(). */
+struct plugin_wishes {
+    uint64_t kinds;        /* as in struct plugin, in addition */
+    uint64_t narrowed;     /* of those in struct plugin: not all of their objects */
+    int64_t tick_every_ns; /* 0: never */
+    int64_t tick_due_ns;   /* the engine's: 0: not known yet */
+};
+
 struct plugin_env {
     const struct plugin *plugin;
     struct cluster *cluster;
@@ -60,6 +68,7 @@ struct plugin_env {
     const void *args;                       /* the decoded arguments, of the plugin's own struct, or NULL */
     const struct plugin_args *written_args; /* as the configuration has them, or NULL */
     struct profile *profile;
+    struct plugin_wishes *wishes;
 };
 
 struct plugin {
@@ -159,6 +168,9 @@ struct plugin {
     /* Kinds (1 << enum api_kind, or'ed) that are fetched only for plugins that want them. */
     uint64_t kinds;
 
+    /* Called at the interval that init() asked for (wishes). */
+    void (*tick)(void *self, struct cluster *cluster, int64_t now_ns);
+
     /* What may help a pod that this plugin rejected; ends with {0}. NULL: anything, for a plugin that can reject. */
     const struct event_rule *events;
 };
@@ -173,6 +185,7 @@ struct plugin_instance {
     int32_t weight;                 /* at Score, as configured: weight_of() */
     bool is_made;                   /* init() was called, and content: release() is to be */
     const struct event_rule *rules; /* event_rules_for(); NULL: every event */
+    struct plugin_wishes wishes;
 };
 
 /* Where the writes of a cycle go. */

@@ -13,6 +13,7 @@
 struct plugin;
 struct pod_info;
 struct cycle_work;
+struct effect;
 
 enum plugin_message_kind {
     PLUGIN_MESSAGE_ACTIVATE,  /* the pod is to be tried at once */
@@ -38,6 +39,8 @@ struct mailbox_reader {
                          bool (*visit)(void *visitor, const struct pod_info *pod), void *visitor);
     /* Blocking work begins; on the core thread. NULL: a thread of the pool does it. */
     void (*takes_work)(void *context, struct cycle_work *work);
+    /* Something to be done in the cluster of which nothing is expected; on the core thread. */
+    void (*emit)(void *context, const struct effect *effect);
     void *context;
     uint64_t works; /* begun so far; core thread only */
 };

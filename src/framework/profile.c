@@ -97,6 +97,7 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
         .args = profile_args(config, plugin->name),
         .written_args = profile_plugin_args(config, str_from(plugin->name)),
         .profile = profile,
+        .wishes = &instance->wishes,
     };
     int r = plugin->init(&env, &instance->self, err);
     if (r < 0)

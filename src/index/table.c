@@ -183,7 +183,7 @@ static bool prepare_parts(struct table *table, struct cycle *cycle, const struct
 
 static uint64_t current_version(const struct table *table)
 {
-    uint64_t version = 0;
+    uint64_t version = table->cluster->extra_version; /* plugins that are idle may have looked at them */
     table_parts_for(table, table->versioned, part) version =
         version * 1000003 + part->forms->version(table, part);
     return version;

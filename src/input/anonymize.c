@@ -119,7 +119,7 @@ static void known_words_init(struct known_words *known)
         add_words(&known->annotations, annotations[i].words, annotations[i].kind);
     for (size_t i = 0; i < ARRAY_SIZE(own_words); i++)
         add_words(&known->own, own_words[i], 0);
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++) {
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_EXTRA_FIRST; kind++) {
         strmap_put(&known->own, api_kinds[kind].kind, known);
         strmap_put(&known->own, api_kinds[kind].api_version, known);
     }

@@ -141,7 +141,7 @@ static int load_object(void *user, const struct doc *doc, yyjson_val *val, struc
 {
     struct load *load = user;
     enum api_kind known = object_kind_from(version, kind);
-    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST)
+    if (!kind_is_modelled(known))
         return ignore(load, doc, val, kind, version, err);
     struct object object;
     int r = object_decode_as(doc, val, known, &load->arena, &object, err);

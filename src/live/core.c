@@ -30,6 +30,7 @@ struct core {
     struct mirror mirror;
     struct reflectors *reflectors;
     struct poller *poller;
+    struct extra_watch extra_watch;
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
@@ -274,6 +275,7 @@ void core_free(struct core *core)
     if (!core)
         return;
     static struct core *volatile abandoned _unused_; /* a sanitizer would report it as leaked */
+    extra_watch_stop(&core->extra_watch);
     poller_stop(core->poller);
     reflectors_stop(core->reflectors);
     end(core);
@@ -332,6 +334,8 @@ static void look_at_sync(struct core *core)
     bool is = true;
     for (size_t i = 0; i < watched_kind_count; i++)
         is &= core->mirror.kinds[watched_kinds[i].kind].synced;
+    for (int kind = KIND_EXTRA_FIRST; core->extra_watch.wanted && kind < KIND_COUNT; kind++)
+        is &= !(core->extra_watch.wanted >> kind & 1) || core->mirror.kinds[kind].synced;
     atomic_store_explicit(&core->synced, is, memory_order_relaxed);
     if (is && !was) {
         atomic_store(&core->ready, true);
@@ -413,14 +417,30 @@ static void tick(struct core *core)
     journal_tick(core->options.journal, now_ns); /* after what was recorded in its course */
 }
 
+static uint64_t kinds_of(const struct plugin_instance *instance)
+{
+    return (instance->plugin->kinds & ~instance->wishes.narrowed) | instance->wishes.kinds;
+}
+
 /* What the plugins of the configuration want to be fetched. */
 static uint64_t wanted_kinds(const struct engine *engine)
 {
     uint64_t kinds = 0;
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++)
-            kinds |= engine->profiles[i].plugins[k].plugin->kinds;
+            kinds |= kinds_of(&engine->profiles[i].plugins[k]);
     return kinds;
+}
+
+static void want_kinds(struct core *core)
+{
+    uint64_t kinds = wanted_kinds(&core->engine);
+    uint64_t before = core->extra_watch.wanted;
+    poller_want(core->poller, kinds);
+    extra_watch_want(&core->extra_watch, kinds);
+    for (int kind = KIND_EXTRA_FIRST; kind < KIND_COUNT; kind++)
+        if ((core->extra_watch.wanted & ~before) >> kind & 1)
+            core->mirror.kinds[kind].synced = false; /* it may have been wanted once before */
 }
 
 static void start_reflectors(struct core *core)
@@ -439,11 +459,17 @@ static void start_reflectors(struct core *core)
                                                           .interval_ms = core->options.samples_ms,
                                                           .on_samples = core->options.on_samples,
                                                           .user = core->options.user });
-    poller_want(core->poller, wanted_kinds(&core->engine));
+    core->extra_watch.api = core->options.api;
+    core->extra_watch.inbox = core->options.inbox;
+    core->extra_watch.options = (struct reflector_options){ .plain_lists = core->options.plain_lists,
+                                                            .on_unreadable = core->options.on_unreadable,
+                                                            .user = core->options.user };
+    want_kinds(core);
 }
 
 static void stop_reflectors(struct core *core)
 {
+    extra_watch_stop(&core->extra_watch);
     poller_stop(core->poller);
     core->poller = NULL;
     reflectors_stop(core->reflectors);
@@ -599,7 +625,7 @@ static void reconfigure(void *context)
         journal_config(core->options.journal, setup.config, now_ns);
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
-        poller_want(core->poller, wanted_kinds(&core->engine));
+        want_kinds(core);
         if (newcomers ||
             core->options.announces) /* pods of other schedulers were not kept, or are now others' */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);

@@ -12,6 +12,7 @@
 #ifndef LIVE_CORE_H
 #define LIVE_CORE_H
 
+#include "live/extra_watch.h"
 #include "live/journal.h"
 #include "live/writer.h"
 #include "sync/mirror.h"

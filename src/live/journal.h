@@ -63,7 +63,7 @@ enum {
 
     CLOCK_AHEAD_NS = 2, /* as a 64-bit number of two's complement */
 
-    MESSAGE_API_KIND = 2, /* "Pod" */
+    MESSAGE_API_KIND = 2, /* "Pod"; extra_kind_print() of an extra one */
     MESSAGE_OBJECT,       /* protobuf with its envelope */
 
     ANSWER_TICKET = 2,

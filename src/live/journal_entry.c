@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "api/protobuf.h"
 #include "config/write.h"
@@ -188,7 +189,13 @@ static void put_object_message(struct strbuf *out, enum journal_entry_kind kind,
                                const struct inbox_message *message, int64_t now_ns)
 {
     size_t begun = begin(out, kind, now_ns);
-    protobuf_put_bytes(out, MESSAGE_API_KIND, api_kinds[message->api_kind].kind);
+    if (kind_is_extra(message->api_kind)) {
+        size_t named = protobuf_begin(out, MESSAGE_API_KIND);
+        extra_kind_print(message->api_kind, out);
+        protobuf_end(out, named);
+    } else {
+        protobuf_put_bytes(out, MESSAGE_API_KIND, api_kinds[message->api_kind].kind);
+    }
     put_text(out, MESSAGE_OBJECT, strbuf_slice(&message->record));
     protobuf_end(out, begun);
 }

@@ -524,6 +524,10 @@ void recorder_effect(struct recorder *recorder, const struct effect *effect)
         .note = effect->event.note,
         .controller = effect->event.scheduler_name,
     };
+    if (effect->event.kind.len) {
+        event.regarding.api_version = effect->event.api_version;
+        event.regarding.kind = effect->event.kind;
+    }
     if (effect->event.related.name.len)
         event.related = ref_to_pod(effect->event.related);
     recorder_event(recorder, &event);

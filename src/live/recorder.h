@@ -55,7 +55,7 @@ void recorder_free(struct recorder *recorder);
 
 /* Copies all it needs. A note of more than 1024 bytes is cut. */
 void recorder_event(struct recorder *recorder, const struct recorder_event *event);
-/* An EFFECT_EVENT: about a pod, and related to another one perhaps. */
+/* An EFFECT_EVENT: about a pod, related to another one perhaps, or about the object that a plugin names. */
 void recorder_effect(struct recorder *recorder, const struct effect *effect);
 /* Ends and refreshes series that are due. Returns when to come again, by the steady clock. */
 int64_t recorder_tick(struct recorder *recorder);

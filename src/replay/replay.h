@@ -93,6 +93,8 @@ void replay_release(struct replay *replay);
 void replay_say(struct str body, struct strbuf *out);
 
 /* ---- for compare.c, of entries whose fields were read ---- */
+/* Is it about objects that no plugin of this replay has named? Nothing depends on them. */
+bool replay_is_unused(const struct recording_entry *entry);
 /* A message about objects, from an entry; the caller frees it. NULL: err says why it cannot be read. */
 struct inbox_message *replay_message(const struct recording_entry *entry, struct error *err);
 /* A decision that was made here: counts it, reports it, and returns it as it would be recorded; until the next one. */

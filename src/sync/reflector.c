@@ -185,16 +185,20 @@ void reflector_send(struct reflector *r, int64_t delay_ms)
 {
     struct reflectors *all = r->all;
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
-    bool watches = r->phase != PHASE_LIST;
-    if (!watched_path(r->watched, r->version, &path))
+    bool watches = r->phase == PHASE_STREAM || r->phase == PHASE_WATCH;
+    if (r->phase == PHASE_LOOKUP)
+        watched_lookup_path(r->watched, &path);
+    else if (!watched_path(r->watched, r->version, strbuf_slice(&r->resource), &path))
         return;
     if (watches)
         begin_watch(r);
-    (watches ? put_watch_query : put_list_query)(r, &path);
+    if (r->phase != PHASE_LOOKUP)
+        (watches ? put_watch_query : put_list_query)(r, &path);
     const struct api_request request = {
         .method = "GET",
         .path = strbuf_slice(&path),
         .stream = watches,
+        .accept = r->watched->is_looked_up ? API_JSON : NULL,
         .urgent = true,
         .unlimited = true,
         .timeout_ms = watches ? WATCH_BEGIN_MS : LIST_MS,
@@ -218,7 +222,9 @@ void reflector_send(struct reflector *r, int64_t delay_ms)
 
 void reflector_begin_list(struct reflector *r)
 {
-    r->phase = r->all->options.plain_lists || r->no_stream ? PHASE_LIST : PHASE_STREAM;
+    r->phase = r->watched->is_looked_up && !r->resource.len  ? PHASE_LOOKUP
+               : r->all->options.plain_lists || r->no_stream ? PHASE_LIST
+                                                             : PHASE_STREAM;
     strbuf_clear(&r->continue_token);
 }
 
@@ -317,7 +323,10 @@ static void complain(struct reflector *r, const struct http_response *response)
 static void are_absent(struct reflector *r, const char *why)
 {
     if (!r->absent) {
-        log_info(1, why, about(r));
+        if (r->watched->is_looked_up) /* a plugin waits for them */
+            log_warning(why, about(r));
+        else
+            log_info(1, why, about(r));
         reflector_post(r, MESSAGE_ABSENT, NULL);
     }
     r->absent = true;
@@ -333,7 +342,11 @@ static void not_served(struct reflector *r, const struct http_response *response
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
     strbuf_clear(&r->continue_token);
-    if (watched_path(r->watched, r->version + 1, &path)) {
+    if (r->watched->is_looked_up) { /* it may come back by another name */
+        strbuf_clear(&r->resource);
+        reflector_begin_list(r);
+    }
+    if (watched_path(r->watched, r->version + 1, strbuf_slice(&r->resource), &path)) {
         r->version++;
         reflector_send(r, 0);
         return;
@@ -360,6 +373,13 @@ static int64_t retry_after_ms(struct reflector *r, int64_t wanted_ms)
  * no user's rights yet: that passes. */
 static void forbidden(struct reflector *r, const struct http_response *response)
 {
+    if (response->status == 403 && r->watched->is_looked_up && !r->was_listed) {
+        complain(r, response);
+        are_absent(r, "The scheduler may not list objects that a plugin wants: there are none");
+        r->refusals++;
+        reflector_send(r, slow_ms(r));
+        return;
+    }
     if (response->status == 403 && r->watched->has_gate && !r->was_listed) {
         /* Roles of older servers do not name the kind. Those of a server that has just started may yet do. */
         are_absent(r, "The scheduler may not list this kind of objects: there are none");
@@ -397,6 +417,25 @@ static void refused(struct reflector *r, const struct http_response *response)
         complain(r, response);
         r->refusals++;
         relist(r);
+    }
+}
+
+/* ---- lookups ---- */
+
+static void lookup_done(struct reflector *r, struct http_response *response)
+{
+    struct error err = { 0 };
+    int found = watched_look_up(r->watched, response->body, &r->resource, &err);
+    if (found < 0) {
+        if (!r->complained)
+            log_error(&err, "The list of resources cannot be read", about(r));
+        r->complained = true;
+        relist(r);
+    } else if (!found) {
+        not_served(r, response);
+    } else {
+        reflector_begin_list(r);
+        reflector_send(r, 0);
     }
 }
 
@@ -467,7 +506,7 @@ static void page_done(struct reflector *r, struct http_response *response)
 static void list_done(struct reflector *r, struct http_response *response)
 {
     if (rest_is_yes(response)) {
-        page_done(r, response);
+        (r->phase == PHASE_LOOKUP ? lookup_done : page_done)(r, response);
         return;
     }
     if (response->outcome == HTTP_ANSWERED) {
@@ -583,7 +622,7 @@ static void take_event(struct reflector *r, struct live_event *event, const stru
 static void on_start(void *user, uint64_t id _unused_, int status)
 {
     struct reflector *r = user;
-    if (r->phase != PHASE_LIST && status >= 200 && status < 300) {
+    if (r->phase >= PHASE_STREAM && status >= 200 && status < 300) {
         r->begun_ns = monotonic_ns();
     }
 }
@@ -647,7 +686,7 @@ static void watch_done(struct reflector *r, const struct http_response *response
 static void begin_afresh(struct reflector *r)
 {
     r->afresh = false;
-    if (r->phase != PHASE_LIST)
+    if (r->phase >= PHASE_STREAM)
         watch_decoder_release(&r->watch);
     reflector_begin_list(r);
     reflector_send(r, 0);
@@ -663,7 +702,7 @@ static void on_done(void *user, struct http_response *response)
         reflectors_look_idle(all);
     else if (r->afresh)
         begin_afresh(r);
-    else if (r->phase == PHASE_LIST)
+    else if (r->phase < PHASE_STREAM)
         list_done(r, response);
     else
         watch_done(r, response);

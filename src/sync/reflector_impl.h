@@ -12,8 +12,9 @@
 #include "sync/reflector.h"
 #include "sync/watch_decode.h"
 
-/* STREAM: a watch that begins with all objects, and goes on as WATCH when they have come. */
-enum phase { PHASE_LIST, PHASE_STREAM, PHASE_WATCH };
+/* LOOKUP: which resource has the kind? STREAM: a watch that begins with all objects, and goes on as WATCH when they
+ * have come. */
+enum phase { PHASE_LOOKUP, PHASE_LIST, PHASE_STREAM, PHASE_WATCH };
 /* What was read in a watch that it ends for. */
 enum watch_end { WATCH_GOES_ON, WATCH_RETRY, WATCH_RELIST };
 
@@ -32,6 +33,7 @@ struct reflector {
     bool complained;              /* about the present trouble */
     bool watch_complained;        /* likewise, about watches that cannot be read */
     uint64_t id;                  /* of the request in flight */
+    struct strbuf resource;       /* of a kind that is looked up; empty: it is not yet */
     struct strbuf continue_token; /* of the list under way; empty: its first page is next */
     struct strbuf position;       /* the resource version that all that came adds up to */
     uint64_t position_number;     /* 0: it is no number */

@@ -93,6 +93,7 @@ void reflectors_stop(struct reflectors *all)
     loop_run(api_loop(all->api), stop, all);
     completion_wait(&all->idle, INT64_MAX);
     for (size_t i = 0; i < all->len; i++) {
+        strbuf_release(&all->items[i].resource);
         strbuf_release(&all->items[i].continue_token);
         strbuf_release(&all->items[i].position);
         watch_decoder_release(&all->items[i].watch);

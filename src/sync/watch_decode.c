@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "api/labels.h"
 #include "api/words.h"
@@ -54,6 +55,7 @@ static int read_json(const struct source *json, struct arena *arena, struct obje
         .doc = json->doc, .arena = arena, .keep = words_keep, .err = err, .tolerant = object->is_partial
     };
     object->ptr = object->meta = arena_zalloc(arena, type->size);
+    object->meta->kind = (uint8_t)json->kind;
     return record_read(&reader, NULL, json->val, type, object->ptr);
 }
 
@@ -134,6 +136,12 @@ static int open_json(struct doc_stream *stream, struct doc *doc, struct strbuf *
     return r < 0 ? r : 0;
 }
 
+/* Which part of an extra kind an object is of, it does not say: the request does. */
+static bool is_expected(enum api_kind kind, struct str api_version, struct str name)
+{
+    return extra_kind_has_same_objects(object_kind_from(api_version, name), kind);
+}
+
 /* ---- lists ---- */
 
 static int init_protobuf(struct list_page *page, struct error *err)
@@ -159,7 +167,7 @@ static int init_json(struct list_page *page, struct error *err)
     page->api_version = doc_member_text(root, "apiVersion");
     bool is_list =
         str_ends_with(kind, STR("List")) && (!items || yyjson_is_null(items) || yyjson_is_arr(items));
-    if (!is_list || object_kind_from(page->api_version, str_slice(kind, 0, kind.len - 4)) != page->kind)
+    if (!is_list || !is_expected(page->kind, page->api_version, str_slice(kind, 0, kind.len - 4)))
         return error_set(err, -EINVAL, "expected a list of " STR_FMT " objects, found something else",
                          STR_ARG(api_kinds[page->kind].kind));
     yyjson_val *metadata = yyjson_obj_get(root, "metadata");
@@ -336,7 +344,9 @@ static int json_event(const struct doc *doc, const struct watch_decoder *watch, 
     struct str api_version = doc_member_text(val, "apiVersion"), name = doc_member_text(val, "kind");
     struct source source = { .doc = doc,
                              .val = val,
-                             .kind = object_kind_from(api_version, name),
+                             .kind = is_expected(watch->kind, api_version, name)
+                                         ? watch->kind
+                                         : object_kind_from(api_version, name),
                              .api_version = api_version,
                              .keeps_source = watch->keeps_source };
     decode(&source, scratch, &first, err);

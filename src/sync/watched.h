@@ -14,14 +14,23 @@ struct watched_kind {
     const char *field_selector; /* "": none */
     bool has_gate;              /* watched only with the gate, and not known to every server */
     enum feature gate;
+    bool is_looked_up;     /* `resource` is for messages: the server says which one has the kind */
+    const char *namespace; /* of a kind that is looked up: only there; NULL: everywhere */
 };
 
 extern const struct watched_kind watched_kinds[];
 extern const size_t watched_kind_count;
 
+/* Of a kind that is looked up: where the server lists the resources of its group ("/apis/apps/v1"), and what it says
+ * there: "replicasets", or "namespaces/x/replicasets". 1: found; 0: the server does not have the kind. */
+void watched_lookup_path(const struct watched_kind *watched, struct strbuf *path);
+int watched_look_up(const struct watched_kind *watched, struct strbuf *answer, struct strbuf *ret_resource,
+                    struct error *err);
+
 /* Appends "/apis/apps/v1/replicasets?" and the selector, if there is one. `version` 0 is the newest; false: there is
- * no such version. */
-bool watched_path(const struct watched_kind *watched, uint32_t version, struct strbuf *path);
+ * no such version. `found` is what was looked up. */
+bool watched_path(const struct watched_kind *watched, uint32_t version, struct str found,
+                  struct strbuf *path);
 /* Appends "&name=value", with what a query cannot hold escaped; no "&" behind a "?". */
 void watched_query(struct strbuf *path, const char *name, struct str value);
 

@@ -136,6 +136,8 @@ static void run_row(const struct setting *setting, uint32_t nodes, bool differen
     struct measure measure;
     info_vec round = { 0 };
     bench_cluster_init(&input, setting, nodes);
+    for (const char *const *text = setup.objects; text && *text; text++)
+        bench_set_object(&input, *text);
     engine_open(&bench, &input.cluster);
     if (setting->samples) /* they are of the last minute */
         engine_set_wall_clock(&bench.engine, SAMPLED_SECONDS * NS_PER_SECOND);

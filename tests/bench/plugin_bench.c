@@ -14,8 +14,19 @@
 #define CONFIG(plugin) CONFIG_WITH(plugin, "")
 
 /* With arguments: they match the pods and nodes of the benchmark. */
+static const char *const network[] = {
+    "{apiVersion: v1, kind: ConfigMap, metadata: {name: network-latency, namespace: kube-system}, data: {x: "
+    "zone1 zone2 4}}",
+    "{apiVersion: appgroup.diktyo.x-k8s.io/v1alpha1, kind: AppGroup, metadata: {name: shop, namespace: "
+    "default}, spec: "
+    "{workloads: [{workload: {selector: web}, dependencies: [{workload: {selector: web}, maxNetworkCost: "
+    "1000}]}]}}",
+    NULL,
+};
+
 static const struct {
     const char *what, *config;
+    const char *const *objects;
 } rows[] = {
     { "loaded only", NULL },
     { "idle (Skip)", CONFIG("Idle") },
@@ -47,6 +58,14 @@ static const struct {
                                   "\"thresholds\":{\"idle\":0.9},\"weights\":[{\"plugin\":\"ImageLocality\","
                                   "\"min\":0,\"max\":9}],\"rules\":[{\"when\":\"Idle\",\"plugin\":"
                                   "\"ImageLocality\",\"direction\":\"Up\"}]") },
+    { "NetworkLatency", CONFIG_WITH("NetworkLatencyPlugin", "\"appLabels\":[\"color\"]"), network },
+    { " with a limit", CONFIG_WITH("NetworkLatencyPlugin", "\"appLabels\":[\"color\"],\"maxLatencyMs\":10"),
+      network },
+    { " by host",
+      CONFIG_WITH("NetworkLatencyPlugin",
+                  "\"appLabels\":[\"color\"],\"topologyKey\":\"kubernetes.io/hostname\""),
+      network },
+    { "NetworkOverhead", CONFIG("NetworkOverhead"), network },
 };
 
 static bool load(struct loaded *loaded, const char *file)
@@ -77,7 +96,8 @@ int plugin_bench(const char *const *files, plugin_measure measure, const uint32_
             return 1;
         printf("%-18s %7u %9.2f\n", "none", nodes[i], without.p50_us);
         for (size_t k = 0; k < ARRAY_SIZE(rows); k++) {
-            if (!measure(&(struct plugin_setup){ &loaded.registry, rows[k].config }, nodes[i], &with))
+            if (!measure(&(struct plugin_setup){ &loaded.registry, rows[k].config, rows[k].objects },
+                         nodes[i], &with))
                 return 1;
             double more = with.p50_us - without.p50_us;
             printf("%-18s %7u %9.2f %9.2f %9.2f\n", rows[k].what, nodes[i], with.p50_us, more,

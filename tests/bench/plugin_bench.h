@@ -7,7 +7,8 @@
 /* The setup of an engine; NULL: the default. */
 struct plugin_setup {
     const struct registry *registry;
-    const char *config; /* a KubeSchedulerConfiguration */
+    const char *config;         /* a KubeSchedulerConfiguration */
+    const char *const *objects; /* that the cluster has besides nodes and pods; ends with NULL. NULL: none */
 };
 
 typedef bool (*plugin_measure)(const struct plugin_setup *setup, uint32_t nodes, struct figures *ret);

@@ -24,7 +24,7 @@ static const struct pod_kind {
     bool runs; /* some of them are running already; otherwise plain pods are */
 } pod_kinds[] = {
     { "plain", NULL, "", true },
-    { "labelled", "blue", "", false },
+    { "labelled", "blue, appgroup.diktyo.x-k8s.io: shop, appgroup.diktyo.x-k8s.io.workload: web", "", false },
     { "nodeaffinity", NULL,
       "affinity: {nodeAffinity: {" REQUIRED ": {nodeSelectorTerms: [{matchExpressions: "
       "[{key: " ZONE ", operator: In, values: [zone1, zone2]}]}]}}}",
@@ -55,8 +55,10 @@ enum { CLAIMS = 1000 };
 
 #define KINDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-const struct setting plugin_setting = { "plugins", "requests and a label", 99, KINDS("labelled"),
-                                        .samples = true };
+const struct setting plugin_setting = {
+    "plugins",      "requests and labels", 99, KINDS("labelled"), .zones = 3, .zone_prefix = "zone",
+    .samples = true
+};
 const struct setting settings[] = {
     { "plain", "requests only", 99, KINDS("plain") },
     { "nodeaffinity", "required node affinity", 102, KINDS("nodeaffinity"), .zones = 4,
@@ -99,6 +101,13 @@ static struct object decode_object(struct arena *arena, const char *text)
     doc_release(&doc);
     doc_stream_release(&stream);
     return object;
+}
+
+void bench_set_object(struct bench_cluster *input, const char *text)
+{
+    struct object object = decode_object(&input->arena, text);
+    if (!object.ptr || !cluster_set_object(&input->cluster, object.kind, object.ptr, object.meta))
+        abort();
 }
 
 static void *decode(struct arena *arena, const char *text)

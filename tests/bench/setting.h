@@ -42,6 +42,8 @@ struct bench_cluster {
 
 void bench_cluster_init(struct bench_cluster *input, const struct setting *setting, uint32_t nodes);
 void bench_cluster_release(struct bench_cluster *input);
+/* Another object, as YAML or JSON. */
+void bench_set_object(struct bench_cluster *input, const char *text);
 /* A pending pod, in the arena. `different`: it has its own requests and label, and so its own class. */
 struct pod *bench_pod(struct bench_cluster *input, struct arena *arena, uint32_t number, bool different);
 

@@ -72,7 +72,8 @@ func TestLiveList(t *testing.T) {
 	}
 	chosen := liveChosen()
 	e := private(t, Options{Audit: len(chosen) == 0}) // the log must not be empty, and some tests need no scheduler
-	e.apply(base(e, "samples"))                       // the stock role has no right to samples
+	e.apply(base(e, "samples"))                       // the stock role has no right to samples,
+	e.apply(base(e, "network"))                       // nor to the objects that plugins name
 	cmd, lines, stderr := liveRun(e, chosen)
 	next, count := bufio.NewScanner(lines), 0
 	next.Buffer(nil, 16<<20)

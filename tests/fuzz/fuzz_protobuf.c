@@ -58,7 +58,7 @@ static void check_raw(struct str bytes, struct arena *arena)
 {
     if (!bytes.len)
         return;
-    int kind = (unsigned char)bytes.ptr[0] % KIND_COUNT;
+    int kind = (unsigned char)bytes.ptr[0] % KIND_EXTRA_FIRST;
     struct strbuf out = { 0 };
     strbuf_add(&out, "k8s", 4);
     size_t begun = protobuf_begin(&out, 1);

@@ -17,7 +17,8 @@
     X(release) \
     X(forget) \
     X(pre_enqueue) \
-    X(less) \
+    X(less_self) \
+    X(tick) \
     X(pre_filter) \
     X(add_pod) \
     X(remove_pod) \
@@ -160,6 +161,7 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     own->cpu = berth_resource(env->cluster, "cpu");
     *ret_self = own;
     call_all(SLOT_init, &h, no_view);
+    berth_tick_every(env->handle, 1);
     return pthread_create(&own->thread, NULL, on_a_thread, own) ? berth_fail(err, "no thread") : 0;
 }
 
@@ -191,12 +193,29 @@ static struct berth_status pre_enqueue(const void *self, const struct berth_pod 
     return BERTH_OK;
 }
 
+static void tick(void *self, const struct berth_cluster *cluster, int64_t now)
+{
+    struct here h = { .cycle = NULL };
+    if (self != own || cluster != own->cluster || now <= 0)
+        abort();
+    call_all(SLOT_tick, &h, no_view);
+}
+
+/* Not called: less_self takes its place. */
 static bool less(const struct berth_pod_info *a, const struct berth_pod_info *b)
 {
+    (void)a, (void)b;
+    abort();
+}
+
+static bool less_self(void *self, const struct berth_pod_info *a, const struct berth_pod_info *b)
+{
+    if (self != own)
+        abort();
     struct here h = { .pod = berth_info_pod(a) };
     add_info(&h, a);
     add_info(&h, b);
-    call_all(SLOT_less, &h, no_view);
+    call_all(SLOT_less_self, &h, no_view);
     return berth_info_priority(a) > berth_info_priority(b);
 }
 
@@ -367,7 +386,7 @@ static const struct args {
 } defaults;
 static const struct berth_field fields[] = { BERTH_FIELD("unused", BERTH_BOOL, struct args, unused), { 0 } };
 static const char *const reads[] = { "metadata.labels", NULL };
-static const char *const fetched[] = { "NodeMetrics", "PodMetrics", NULL };
+static const char *const fetched[] = { "NodeMetrics", "PodMetrics", "v1/ConfigMap", NULL };
 
 static const struct berth_plugin accessors = {
     .name = "Accessors",
@@ -377,10 +396,10 @@ static const struct berth_plugin accessors = {
     .args_defaults = &defaults,
     .kinds = fetched,
 #define X(name) .name = name,
-    X(init) X(release) X(forget) X(pre_enqueue) X(less) X(pre_filter) X(add_pod) X(remove_pod) X(filter)
-        X(post_filter) X(pre_score) X(score) X(normalize) X(weigh) X(observe) X(filter_nodes) X(score_nodes)
-            X(reserve) X(unreserve) X(permit) X(pre_bind_pre_flight) X(pre_bind) X(bind) X(post_bind)
-                X(events) X(reads)
+    X(init) X(release) X(forget) X(pre_enqueue) X(less) X(less_self) X(tick) X(pre_filter) X(add_pod)
+        X(remove_pod) X(filter) X(post_filter) X(pre_score) X(score) X(normalize) X(weigh) X(observe)
+            X(filter_nodes) X(score_nodes) X(reserve) X(unreserve) X(permit) X(pre_bind_pre_flight)
+                X(pre_bind) X(bind) X(post_bind) X(events) X(reads)
 #undef X
 };
 

@@ -88,8 +88,9 @@ static bool use_info(void *context, const struct berth_pod_info *info)
 #define each_name(h, at) each_of((h)->names, LEN((h)->names), at)
 
 static const uint32_t resources[] = { 0, 1, 2, 3, 4, 5, 99, UINT32_MAX };
-static const char *const kinds[] = { "Pod", "Node", "PersistentVolumeClaim", "ResourceClaim", "Secret",
-                                     "",    NULL };
+static const char *const kinds[] = {
+    "Pod", "Node", "PersistentVolumeClaim", "ResourceClaim", "Secret", "v1/ConfigMap", "", NULL
+};
 static const char *const keys[] = { "app", "kubernetes.io/hostname", "", NULL };
 
 /* ---- the cycle ---- */
@@ -438,6 +439,8 @@ static void call_pod_sample(const struct here *h)
 {
     each_cluster(h, i) each_info(h, k) sum += berth_pod_sample(h->clusters[i], h->infos[k], own->cpu) >= 0;
 }
+
+#include "accessors_later.h"
 
 /* ---- weights and observations ---- */
 static const char *const scorers[] = { "NodeResourcesFit", "NodeName", "Accessors", "", NULL };

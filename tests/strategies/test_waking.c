@@ -24,6 +24,34 @@
     "{cpu: 2, memory: 1Gi" request "}}}]}}\n---\n"
 #define GPU ", nvidia.com/gpu: 1"
 
+/* A closed node with a pod that the pod talks to, and an open one far from it. */
+#define ZONED(name, zone, more) \
+    "{kind: Node, metadata: {name: " name \
+    ", labels: {topology.kubernetes.io/region: r, topology.kubernetes.io/zone: " zone "}}, spec: {" more \
+    "}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}}}\n---\n"
+#define FAR ZONED("a", "za", "unschedulable: true") ZONED("b", "zb", "")
+#define PLACED(name, labels, on) \
+    "{kind: Pod, metadata: {name: " name ", uid: " name ", labels: {" labels "}}, spec: {nodeName: " on \
+    ", containers: [{name: c}]}}\n---\n"
+#define LATENCY(name, ms) \
+    "{kind: ConfigMap, metadata: {name: " name ", namespace: kube-system}, data: {x: za zb " ms "}}\n---\n"
+#define SLOW "a higher latency than maxLatencyMs"
+#define WEB "appgroup.diktyo.x-k8s.io: shop, appgroup.diktyo.x-k8s.io.workload: web"
+#define DB(group) "appgroup.diktyo.x-k8s.io: " group ", appgroup.diktyo.x-k8s.io.workload: db"
+#define NEEDS(name, cost) \
+    "{kind: AppGroup, metadata: {name: " name \
+    ", namespace: default}, spec: {workloads: [{workload: {selector: web}, " \
+    "dependencies: [{workload: {selector: db}, maxNetworkCost: " cost "}]}]}}\n---\n"
+#define COSTS(name, cost) \
+    "{kind: NetworkTopology, metadata: {name: " name \
+    ", namespace: default}, spec: {weights: [{name: UserDefined, " \
+    "topologyList: [{topologyKey: topology.kubernetes.io/zone, originList: [{origin: zb, costList: " \
+    "[{destination: " \
+    "za, networkCost: " cost "}]}]}]}]}}\n---\n"
+#define TOO_FAR "too far in the network"
+#define LATE FAR LATENCY("network-latency", "30") PLACED("other", "app: web", "a") POD("app: web", "")
+#define COSTLY FAR NEEDS("shop", "5") COSTS("nt-default", "9") PLACED("db", DB("shop"), "a") POD(WEB, "")
+
 static const struct waking {
     const char *what, *plugin, *args;
     const char *objects, *reason, *change;
@@ -74,6 +102,33 @@ static const struct waking {
     { "the pod has another label", "CostOptimizationPlugin", "",
       NODE("a", "karpenter.sh/capacity-type: spot", "") POD("cost/spot: never", ""), "were spot nodes",
       POD("cost/spot: never, color: red", ""), false, false },
+
+    { "the latency falls", "NetworkLatencyPlugin", "maxLatencyMs: 10", LATE, SLOW,
+      LATENCY("network-latency", "5"), true, true },
+    { "another table changes", "NetworkLatencyPlugin", "maxLatencyMs: 10", LATE, SLOW, LATENCY("x", "5"),
+      false, false },
+    { "a pod of the app comes near", "NetworkLatencyPlugin", "maxLatencyMs: 20", LATE, SLOW,
+      PLACED("near", "app: web", "b"), true, true },
+    { "a pod of another app comes near", "NetworkLatencyPlugin", "maxLatencyMs: 20", LATE, SLOW,
+      PLACED("near", "app: db", "b"), false, false },
+    { "the node moves", "NetworkLatencyPlugin", "maxLatencyMs: 10", LATE, SLOW, ZONED("b", "za", ""), true,
+      true },
+    { "the pod talks to others", "NetworkLatencyPlugin", "maxLatencyMs: 10", LATE, SLOW, POD("app: x", ""),
+      true, true },
+
+    { "the limit of the AppGroup rises", "NetworkOverhead", "", COSTLY, TOO_FAR, NEEDS("shop", "9"), true,
+      true },
+    { "another AppGroup changes", "NetworkOverhead", "", COSTLY, TOO_FAR, NEEDS("x", "9"), false, false },
+    { "the cost falls", "NetworkOverhead", "", COSTLY, TOO_FAR, COSTS("nt-default", "5"), true, true },
+    { "the cost does not fall enough", "NetworkOverhead", "", COSTLY, TOO_FAR, COSTS("nt-default", "6"), true,
+      false },
+    { "another topology changes", "NetworkOverhead", "", COSTLY, TOO_FAR, COSTS("x", "5"), false, false },
+    { "a pod that it depends on comes near", "NetworkOverhead", "", COSTLY, TOO_FAR,
+      PLACED("near", DB("shop"), "b"), true, true },
+    { "a pod of another group comes", "NetworkOverhead", "", COSTLY, TOO_FAR, PLACED("near", DB("x"), "b"),
+      false, false },
+    { "the node moves to the zone", "NetworkOverhead", "", COSTLY, TOO_FAR, ZONED("b", "za", ""), true,
+      true },
 };
 
 static void load(struct loaded *loaded, const char *plugin)

@@ -149,7 +149,7 @@ static void test_kinds(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (object_kind_from(str_from(kinds[i].version), str_from(kinds[i].kind)) != kinds[i].want)
             fail_msg("%s %s", kinds[i].version, kinds[i].kind);
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_EXTRA_FIRST; kind++)
         assert_int_equal(object_kind_from(api_kinds[kind].api_version, api_kinds[kind].kind), kind);
 
     struct decoded d;

@@ -2,6 +2,8 @@
  * and when, and every failure. */
 #include "unit/sync/reflector_client.h"
 
+#include "api/extra_kinds.h"
+
 static const struct watched_kind claims = {
     KIND_RESOURCE_CLAIM, "resourceclaims", 100, false, "v1beta2", ""
 };
@@ -448,6 +450,89 @@ static void test_forbidden_kind_with_a_gate(void **state _unused_)
     want(MESSAGE_LIST_END, NULL);
 }
 
+/* ---- kinds that plugins name ---- */
+
+#define GROUP_PATH "/apis/example.com/v2"
+#define WIDGETS GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&limit=100"
+
+static const struct watched_kind *widgets(void)
+{
+    static struct watched_kind kind = { .resource = "example.com/v2/Widget",
+                                        .page_len = 100,
+                                        .older_versions = "",
+                                        .field_selector = "metadata.name=w",
+                                        .is_looked_up = true,
+                                        .namespace = "shop" };
+    struct error err;
+    kind.kind = extra_kind_add(
+        &(struct extra_kind){ .api_version = STR("example.com/v2"), .kind = STR("Widget") }, &err);
+    return &kind;
+}
+
+static void reply_resources(struct manual_request *x, const char *resources)
+{
+    struct strbuf body = { 0 };
+    strbuf_printf(&body, "{\"kind\":\"APIResourceList\",\"resources\":[%s]}", resources);
+    reply(x, 200, "Content-Type: application/json\r\n", strbuf_slice(&body));
+    strbuf_release(&body);
+}
+
+static void reply_widgets(struct manual_request *x)
+{
+    reply(x, 200, "Content-Type: application/json\r\n",
+          STR("{\"kind\":\"WidgetList\",\"apiVersion\":\"example.com/"
+              "v2\",\"metadata\":{\"resourceVersion\":\"9\"},"
+              "\"items\":[{\"metadata\":{\"name\":\"w\",\"namespace\":\"shop\"},\"spec\":{\"size\":3}}]}"));
+    want(MESSAGE_LIST_BEGIN, NULL);
+    want(MESSAGE_SET, "w");
+    want(MESSAGE_LIST_END, NULL);
+}
+
+#define WIDGET_RESOURCE "{\"name\":\"widgets\",\"namespaced\":true,\"kind\":\"Widget\"}"
+
+/* The group is not there, then it is there without the kind, then with it; then it goes, and comes again by another
+ * name. */
+static void test_looked_up(void **state _unused_)
+{
+    start(widgets(), 1, (struct reflector_options){ .plain_lists = true, .absent_ms = 20 });
+    reply(take_request(&server, GROUP_PATH), 404, "", STR("no"));
+    want(MESSAGE_ABSENT, NULL);
+    reply_resources(take_request(&server, GROUP_PATH), "{\"name\":\"gadgets\",\"kind\":\"Gadget\"}");
+    reply(take_request(&server, GROUP_PATH), 200, "Content-Type: application/json\r\n", STR("nonsense"));
+    reply_resources(take_request(&server, GROUP_PATH),
+                    "{\"name\":\"widgets/status\",\"namespaced\":true,\"kind\":\"Widget\"}," WIDGET_RESOURCE);
+    struct manual_request *x = take_request(&server, GROUP_PATH "/");
+    assert_string_equal(x->path, WIDGETS);
+    reply_widgets(x);
+    reply(take_request(&server,
+                       GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"),
+          404, "", STR("no"));
+    reply(take_request(&server, WIDGETS), 404, "", STR("no"));
+    want(MESSAGE_ABSENT, NULL);
+    reply_resources(take_request(&server, GROUP_PATH),
+                    "{\"name\":\"things\",\"namespaced\":false,\"kind\":\"Widget\"}");
+    x = take_request(&server, GROUP_PATH "/");
+    assert_string_equal(x->path, GROUP_PATH "/things?fieldSelector=metadata.name%3Dw&limit=100");
+    reply_widgets(x);
+}
+
+/* Without the right there are none, until it is given. What was seen once stays. */
+static void test_looked_up_and_forbidden(void **state _unused_)
+{
+    start(widgets(), 1,
+          (struct reflector_options){ .plain_lists = true, .refused_ms_min = 5, .refused_ms_max = 10 });
+    reply_resources(take_request(&server, GROUP_PATH), WIDGET_RESOURCE);
+    for (int i = 0; i < 5; i++)
+        reply(take_request(&server, WIDGETS), 403, "", STR("no"));
+    want(MESSAGE_ABSENT, NULL);
+    want_silence(20); /* reported once */
+    reply_widgets(take_request(&server, WIDGETS));
+    reply(take_request(&server,
+                       GROUP_PATH "/namespaces/shop/widgets?fieldSelector=metadata.name%3Dw&watch=true"),
+          403, "", STR("no"));
+    want_silence(20);
+}
+
 static void test_gate_is_off(void **state _unused_)
 {
     static struct features features;
@@ -556,14 +641,14 @@ static void test_table(void **state _unused_)
     size_t found = 0;
     for (size_t i = 0; i < watched_kind_count; i++) {
         struct strbuf path = { 0 };
-        assert_true(watched_path(&watched_kinds[i], 0, &path));
+        assert_true(watched_path(&watched_kinds[i], 0, (struct str){ 0 }, &path));
         for (size_t j = 0; j < ARRAY_SIZE(cases); j++)
             if (cases[j].kind == watched_kinds[i].kind) {
                 assert_string_equal(path.text, cases[j].path);
                 found++;
             }
         strbuf_clear(&path);
-        assert_false(watched_path(&watched_kinds[i], 9, &path));
+        assert_false(watched_path(&watched_kinds[i], 9, (struct str){ 0 }, &path));
         strbuf_release(&path);
     }
     assert_int_equal(found, ARRAY_SIZE(cases));
@@ -594,6 +679,8 @@ int main(void)
         live(test_bad_request_lists_again),
         live(test_not_served),
         live(test_forbidden_kind_with_a_gate),
+        live(test_looked_up),
+        live(test_looked_up_and_forbidden),
         live(test_gate_is_off),
         live(test_required_kind_is_waited_for),
         live(test_malformed_lists),
