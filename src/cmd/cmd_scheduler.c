@@ -390,9 +390,14 @@ static void on_unreadable(void *user, const char *resource)
                 1);
 }
 
-static void on_samples(void *user, enum api_kind kind, bool ok, int64_t oldest_ns)
+static void on_samples(void *user, const char *source, bool ok, int64_t oldest_ns)
 {
-    sample_metrics_count(((struct daemon *)user)->metrics, kind, ok, oldest_ns);
+    sample_metrics_count(((struct daemon *)user)->metrics, source, ok, oldest_ns);
+}
+
+static const struct prometheus *prometheus_of(void *user _unused_, const void *generation)
+{
+    return ((const struct config_generation *)generation)->prometheus;
 }
 
 static void on_version(void *user, enum api_kind kind, struct str version)
@@ -450,6 +455,8 @@ static int make_core(struct daemon *daemon, struct error *err)
     daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
     int r = config_generation_extend(daemon->first, &extenders, err);
+    if (r == 0)
+        r = config_generation_sample(daemon->first, &daemon->flags, daemon->io, err);
     if (r < 0)
         return r;
     return core_new(
@@ -477,6 +484,7 @@ static int make_core(struct daemon *daemon, struct error *err)
             .on_answering = on_answering,
             .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
             .on_samples = on_samples,
+            .prometheus_of = prometheus_of,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
             .on_retired = on_retired,
             .on_restart = on_restart,
@@ -505,6 +513,7 @@ static int start_reload(struct daemon *daemon, struct error *err)
                                                   .metrics = daemon->metrics,
                                                   .argv = daemon->argv,
                                                   .loop = daemon->serving,
+                                                  .io = daemon->io,
                                                   .on_event = on_reload_event,
                                                   .user = daemon },
                         err);

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "cmd/plugins.h"
 #include "config/change.h"
+#include "config/metric_provider.h"
 #include "config/write.h"
 #include "net/file.h"
 
@@ -17,6 +19,7 @@ void config_generation_free(struct config_generation *generation)
     if (!generation)
         return;
     http_extenders_free(generation->extenders);
+    prometheus_free(generation->prometheus);
     config_release(&generation->config);
     warnings_release(&generation->warnings);
     strbuf_release(&generation->text);
@@ -77,4 +80,36 @@ int config_generation_extend(struct config_generation *generation,
     struct http_extenders_options with = *options;
     with.config = &generation->config;
     return http_extenders_new(&with, &generation->extenders, err);
+}
+
+/* The flags come first; what they do not say of the address, the configuration may. */
+int config_generation_sample(struct config_generation *generation, const struct scheduler_flags *flags,
+                             struct loop *io, struct error *err)
+{
+    struct metric_provider provider = { 0 };
+    struct warnings warnings = { 0 };
+    bool has_flag = flags->samples_prometheus.len;
+    int r = has_flag ? 0 : metric_provider_find(&generation->config, &provider, err);
+    if (r < 0 || (!has_flag && !provider.is_prometheus))
+        return r;
+    const struct prometheus_options options = {
+        .address = has_flag ? flags->samples_prometheus : provider.address,
+        .token = provider.token,
+        .token_file = flags->samples_prometheus_token_file,
+        .ca_file = flags->samples_prometheus_ca_file,
+        .queries_file = flags->samples_prometheus_queries,
+        .insecure_skip_verify =
+            flags->samples_prometheus_insecure_skip_verify || provider.insecure_skip_verify,
+        .loop = io,
+        .warnings = &warnings,
+    };
+    r = prometheus_new(&options, &generation->prometheus, err);
+    if (r < 0 && !has_flag)
+        error_prefix(err, "metricProvider of " STR_FMT, STR_ARG(provider.plugin));
+    else if (r < 0)
+        error_prefix(err, "--samples-prometheus");
+    vec_for(&warnings.list, sentence)
+        log_warning("Samples", log_str("warning", *sentence));
+    warnings_release(&warnings);
+    return r;
 }

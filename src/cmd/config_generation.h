@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "config/flags.h"
 #include "extender/extender.h"
+#include "sync/prometheus.h"
 
 struct config_generation {
     struct list_link link; /* of reload.c's list */
@@ -16,6 +17,7 @@ struct config_generation {
     struct scheduler_config config;
     struct warnings warnings;
     struct http_extenders *extenders;
+    struct prometheus *prometheus; /* NULL: samples come from metrics.k8s.io */
     struct strbuf text; /* the file as it was read; empty where it cannot be read twice */
     bool has_text;
     struct strbuf json;  /* what is in effect, for /configz */
@@ -33,6 +35,9 @@ int config_generation_read(const struct scheduler_flags *flags, const struct fea
 /* Makes its extenders; the options' configuration is set here. */
 int config_generation_extend(struct config_generation *generation,
                              const struct http_extenders_options *options, struct error *err);
+/* Makes its source of samples, if the configuration or the flags name a Prometheus. Reads files. */
+int config_generation_sample(struct config_generation *generation, const struct scheduler_flags *flags,
+                             struct loop *io, struct error *err);
 /* May wait for threads. NULL is fine. */
 void config_generation_free(struct config_generation *generation);
 

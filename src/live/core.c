@@ -30,6 +30,7 @@ struct core {
     struct mirror mirror;
     struct reflectors *reflectors;
     struct poller *poller;
+    struct node_lookup node_lookup; /* of the I/O thread */
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
@@ -275,6 +276,7 @@ void core_free(struct core *core)
     static struct core *volatile abandoned _unused_; /* a sanitizer would report it as leaked */
     poller_stop(core->poller);
     reflectors_stop(core->reflectors);
+    node_lookup_release(&core->node_lookup);
     end(core);
     if (core->engine.is_stuck) {
         abandoned = core;
@@ -422,6 +424,13 @@ static uint64_t wanted_kinds(const struct engine *engine)
     return kinds;
 }
 
+/* Of the configuration in effect. */
+static const struct prometheus *prometheus_of(const struct core *core)
+{
+    const struct core_options *options = &core->options;
+    return options->prometheus_of ? options->prometheus_of(options->user, core->setup.owner) : NULL;
+}
+
 static void start_reflectors(struct core *core)
 {
     core->reflectors = reflectors_start(
@@ -432,13 +441,15 @@ static void start_reflectors(struct core *core)
                                      .on_unreadable = core->options.on_unreadable,
                                      .on_version = core->options.on_version,
                                      .on_answering = core->options.on_answering,
-                                     .user = core->options.user });
+                                     .user = core->options.user,
+                                     .node_lookup = &core->node_lookup });
     core->poller = poller_start(&(struct poller_options){ .api = core->options.api,
                                                           .inbox = core->options.inbox,
+                                                          .lookup = &core->node_lookup,
                                                           .interval_ms = core->options.samples_ms,
                                                           .on_samples = core->options.on_samples,
                                                           .user = core->options.user });
-    poller_want(core->poller, wanted_kinds(&core->engine));
+    poller_want(core->poller, wanted_kinds(&core->engine), prometheus_of(core));
 }
 
 static void stop_reflectors(struct core *core)
@@ -593,17 +604,18 @@ static void reconfigure(void *context)
     struct engine_setup setup = lend(core, &change->setup);
     bool newcomers = has_new_name(&core->engine, setup.config);
     int64_t now_ns = core_now(core);
+    poller_want(core->poller, 0, NULL); /* its source may go with the configuration of before */
     int r = engine_reconfigure(&core->engine, &setup, now_ns, &err);
     if (r == 0) {
         journal_config(core->options.journal, setup.config, now_ns);
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
-        poller_want(core->poller, wanted_kinds(&core->engine));
         if (newcomers) /* pods of other schedulers were not kept */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {
         take_back(setup.owner);
     }
+    poller_want(core->poller, wanted_kinds(&core->engine), prometheus_of(core));
     change->done(change->user, r, r < 0 ? &err : NULL);
     free(change);
 }
