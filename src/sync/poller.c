@@ -30,11 +30,14 @@ static const struct source_kind {
       ROUND_NODES },
     { KIND_POD_METRICS, "/apis/metrics.k8s.io/v1beta1/pods", "pods.metrics.k8s.io", "pods.prometheus",
       ROUND_PODS },
+    /* The kind has a number once a plugin has named it. Only a Prometheus has these. */
+    { KIND_UNKNOWN, NULL, NULL, "queries.prometheus", ROUND_QUERIES },
 };
 
 struct source {
     struct poller *poller;
     const struct source_kind *kind;
+    enum api_kind api_kind; /* of its objects */
     bool wanted, complained;
     bool in_flight, at_once;        /* at_once: what is in flight was cancelled */
     uint64_t id;                    /* of a request to the API server */
@@ -76,7 +79,7 @@ static void wait(struct source *source, int64_t ms)
 static void post(struct source *source, enum inbox_message_kind kind, struct live_object *object)
 {
     struct inbox_message *message = inbox_message_new(kind);
-    message->api_kind = source->kind->kind;
+    message->api_kind = source->api_kind;
     message->object = object;
     inbox_post(source->poller->options.inbox, message);
 }
@@ -93,7 +96,7 @@ static void tell(struct source *source, int r, const struct error *err)
     const struct poller_options *options = &source->poller->options;
     const struct source_kind *kind = source->kind;
     const char *name = source->poller->prometheus ? kind->prometheus_name : kind->name;
-    struct str object = api_kinds[kind->kind].kind;
+    struct str object = kind->kind ? api_kinds[kind->kind].kind : STR(QUERY_KIND);
     if (r < 0 && !source->complained)
         log_error(err, "Samples cannot be fetched; plugins go on with those that they have",
                   log_str("kind", object), log_str("source", str_from(name)));
@@ -121,11 +124,15 @@ static bool ended(struct source *source)
 }
 
 /* ---- the API server ---- */
+/* Of named queries: as if it were long ago, since nothing says. */
 static int64_t time_of(const struct live_object *object)
 {
+    const void *ptr = object->object.ptr;
     const struct opt_time *time = object->object.kind == KIND_NODE_METRICS
-                                      ? &((const struct node_metrics *)object->object.ptr)->timestamp
-                                      : &((const struct pod_metrics *)object->object.ptr)->timestamp;
+                                      ? &((const struct node_metrics *)ptr)->timestamp
+                                  : object->object.kind == KIND_POD_METRICS
+                                      ? &((const struct pod_metrics *)ptr)->timestamp
+                                      : &(const struct opt_time){ 0 };
     return time->set ? time->seconds * NS_PER_SECOND + time->nanos : 0;
 }
 
@@ -146,10 +153,10 @@ static void post_list(struct source *source, struct list_page *page)
     post(source, MESSAGE_LIST_END, NULL);
 }
 
-static int take(struct source *source, struct http_response *response, struct error *err)
+static int take(struct source *source, struct strbuf *body, struct error *err)
 {
     struct list_page page;
-    int r = list_page_init(&page, source->kind->kind, response->body, err);
+    int r = list_page_init(&page, source->api_kind, body, err);
     if (r == 0)
         post_list(source, &page);
     list_page_release(&page);
@@ -172,7 +179,7 @@ static void on_done(void *user, struct http_response *response)
     struct source *source = user;
     struct error err = { 0 };
     if (ended(source))
-        tell(source, rest_is_yes(response) ? take(source, response, &err) : fail(response, &err), &err);
+        tell(source, rest_is_yes(response) ? take(source, response->body, &err) : fail(response, &err), &err);
 }
 
 static void list(struct source *source)
@@ -218,11 +225,17 @@ static void post_round(struct source *source, struct prometheus_round *round)
 static void on_round(void *user, struct prometheus_round *round, int r, const struct error *err)
 {
     struct source *source = user;
+    struct error why = *err;
     if (!ended(source))
         return;
-    if (r == 0)
+    if (r == 0 && source->kind->round == ROUND_QUERIES) {
+        _cleanup_(strbuf_release) struct strbuf list = { 0 };
+        prometheus_round_write(round, &list);
+        r = take(source, &list, &why);
+    } else if (r == 0) {
         post_round(source, round);
-    tell(source, r, err);
+    }
+    tell(source, r, &why);
 }
 
 /* Without it, statistics begin with what comes from now on. */
@@ -240,6 +253,13 @@ static void on_past(void *user, struct prometheus_round *round, int r, const str
     wait(source, 0);
 }
 
+/* What another source had is not true for ever. */
+static void empty(struct source *source)
+{
+    post(source, MESSAGE_LIST_BEGIN, NULL);
+    post(source, MESSAGE_LIST_END, NULL);
+}
+
 static void ask(struct source *source)
 {
     const struct poller *poller = source->poller;
@@ -249,9 +269,8 @@ static void ask(struct source *source)
         return;
     }
     bool looks_back = kind == ROUND_NODES && !source->looked_back && prometheus_asks(poller->prometheus, ROUND_HISTORY);
-    if (!prometheus_asks(poller->prometheus, kind)) { /* what another source had is not true for ever */
-        post(source, MESSAGE_LIST_BEGIN, NULL);
-        post(source, MESSAGE_LIST_END, NULL);
+    if (!prometheus_asks(poller->prometheus, kind)) {
+        empty(source);
         return;
     }
     source->in_flight = true;
@@ -267,7 +286,7 @@ static void ask(struct source *source)
 static void ring(struct loop_timer *timer)
 {
     struct source *source = container_of(timer, struct source, timer);
-    (source->poller->prometheus ? ask : list)(source);
+    (source->poller->prometheus ? ask : source->kind->path ? list : empty)(source);
 }
 
 static void cancel(struct source *source)
@@ -291,7 +310,9 @@ static void want(void *context)
     bool is_other = poller->prometheus != want->prometheus;
     for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++) {
         struct source *source = &poller->sources[i];
-        source->wanted = want->kinds >> source->kind->kind & 1;
+        source->api_kind = source->kind->kind ? source->kind->kind
+                                              : object_kind_from(STR(QUERY_API_VERSION), STR(QUERY_KIND));
+        source->wanted = source->api_kind && want->kinds >> source->api_kind & 1;
         source->at_once = source->in_flight;
         if (is_other) {
             sample_past_release(&source->past);

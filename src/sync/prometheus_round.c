@@ -1,12 +1,12 @@
 /* prometheus_round.c: see prometheus_round.h. */
 #include "sync/prometheus_round.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "base/duration.h"
-#include "base/log.h"
 #include "base/percent.h"
 #include "base/vec.h"
+#include "codec/json_writer.h"
 
 enum { REQUEST_MS = 20000, BODY_BYTES_MAX = 64 << 20, KEY_LEN_MAX = 600, SHOWN_LEN_MAX = 120 };
 /* More cores and bytes than there are: what is infinite is taken for this, which plugins find absurd. */
@@ -24,6 +24,7 @@ struct asked {
     enum sample_statistic statistic;
     uint64_t id;
     bool in_flight;
+    struct strbuf object; /* ROUND_QUERIES */
 };
 
 struct prometheus_round {
@@ -50,6 +51,11 @@ static void add(struct prometheus_round *round, const char *name, struct str tex
 static void add_all(struct prometheus_round *round)
 {
     const struct prometheus_queries *queries = &round->options.prometheus->queries;
+    if (round->options.kind == ROUND_QUERIES) {
+        list_for(&queries->queries, one)
+            add(round, one->name.ptr, one->query, SAMPLE_CPU, STATISTIC_LATEST);
+        return;
+    }
     if (round->options.kind == ROUND_PODS) {
         add(round, "pods.cpu", queries->pods.cpu, SAMPLE_CPU, STATISTIC_LATEST);
         add(round, "pods.memory", queries->pods.memory, SAMPLE_MEMORY, STATISTIC_LATEST);
@@ -67,6 +73,8 @@ static void add_all(struct prometheus_round *round)
 bool prometheus_asks(const struct prometheus *prometheus, enum round_kind kind)
 {
     const struct prometheus_queries *queries = &prometheus->queries;
+    if (kind == ROUND_QUERIES)
+        return queries->queries.len;
     if (kind == ROUND_PODS)
         return queries->pods.cpu.len || queries->pods.memory.len;
     return (queries->nodes.cpu.len || queries->nodes.memory.len) && (kind == ROUND_NODES || queries->nodes.history);
@@ -163,6 +171,55 @@ static int take(const struct asked *asked, struct prometheus_answer *answer, str
                : error_set(err, -ENOENT, "the query gives nothing: does Prometheus have these metrics?");
 }
 
+/* ---- named queries ---- */
+static void put_series(struct json_writer *json, struct prometheus_series *series)
+{
+    struct prometheus_point point;
+    yyjson_val *key;
+    yyjson_obj_iter labels = yyjson_obj_iter_with(series->labels);
+    if (!prometheus_series_next(series, &point) || !isfinite(point.value))
+        return;
+    json_begin_object(json);
+    json_member_object(json, "labels");
+    while ((key = yyjson_obj_iter_next(&labels))) {
+        json_key(json, doc_text(key));
+        json_str(json, doc_text(yyjson_obj_iter_get_val(key)));
+    }
+    json_end_object(json);
+    json_key(json, STR("value"));
+    json_double(json, point.value);
+    json_end_object(json);
+}
+
+static int take_named(struct asked *asked, struct prometheus_answer *answer)
+{
+    struct prometheus_series series;
+    struct json_writer json = json_writer(&asked->object, JSON_COMPACT);
+    json_begin_object(&json);
+    json_member_str(&json, "apiVersion", STR(QUERY_API_VERSION));
+    json_member_str(&json, "kind", STR(QUERY_KIND));
+    json_member_object(&json, "metadata");
+    json_member_str(&json, "name", str_from(asked->name));
+    json_end_object(&json);
+    json_member_array(&json, "result");
+    while (prometheus_answer_next(answer, &series))
+        put_series(&json, &series);
+    json_end_array(&json);
+    json_end_object(&json);
+    return 0;
+}
+
+void prometheus_round_write(struct prometheus_round *round, struct strbuf *out)
+{
+    strbuf_puts(out, "{\"kind\":\"" QUERY_KIND "List\",\"apiVersion\":\"" QUERY_API_VERSION
+                     "\",\"metadata\":{\"resourceVersion\":\"0\"},\"items\":[");
+    vec_for(&round->asked, asked) {
+        strbuf_puts(out, asked == round->asked.items ? "" : ",");
+        strbuf_str(out, strbuf_slice(&asked->object));
+    }
+    strbuf_puts(out, "]}");
+}
+
 /* ---- requests ---- */
 static void round_free(struct prometheus_round *round)
 {
@@ -171,6 +228,8 @@ static void round_free(struct prometheus_round *round)
         free(slot->value);
     }
     strmap_release(&round->found);
+    vec_for(&round->asked, asked)
+        strbuf_release(&asked->object);
     vec_release(&round->asked);
     free(round);
 }
@@ -205,7 +264,7 @@ static void on_done(void *user, struct http_response *response)
         int r = prometheus_answer_init(
             &answer, round->options.kind == ROUND_HISTORY ? PROMETHEUS_MATRIX : PROMETHEUS_VECTOR, response, &err);
         if (r == 0)
-            r = take(asked, &answer, &err);
+            r = round->options.kind == ROUND_QUERIES ? take_named(asked, &answer) : take(asked, &answer, &err);
         prometheus_answer_release(&answer);
         note(round, asked, r, &err);
     }
@@ -214,12 +273,6 @@ static void on_done(void *user, struct http_response *response)
 
 static const struct http_callbacks callbacks = { .on_done = on_done };
 
-void prometheus_query_path(struct strbuf *path, struct str query)
-{
-    strbuf_puts(path, "/api/v1/query?query=");
-    percent_encode(path, query, "-._~");
-}
-
 static void ask(struct asked *asked)
 {
     struct prometheus_round *round = asked->round;
@@ -227,7 +280,8 @@ static void ask(struct asked *asked)
     struct error err = { 0 };
     bool is_history = round->options.kind == ROUND_HISTORY;
     strbuf_printf(&text, is_history ? "(" STR_FMT ")" HISTORY_RANGE : STR_FMT, STR_ARG(asked->text));
-    prometheus_query_path(&path, strbuf_slice(&text));
+    strbuf_puts(&path, "/api/v1/query?query=");
+    percent_encode(&path, strbuf_slice(&text), "-._~");
     const struct api_request request = { .method = "GET",
                                          .path = strbuf_slice(&path),
                                          .accept = API_JSON,

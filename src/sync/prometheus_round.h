@@ -27,8 +27,12 @@ enum round_kind {
     ROUND_NODES,
     ROUND_HISTORY, /* of nodes: the last quarter of an hour */
     ROUND_PODS,
-    ROUND_KINDS
+    ROUND_QUERIES, /* those that plugins read by name */
 };
+
+/* What the objects are that the results of named queries become. */
+#define QUERY_API_VERSION "metrics.berth.dev/v1"
+#define QUERY_KIND "PrometheusQuery"
 
 struct prometheus_round;
 
@@ -50,7 +54,8 @@ void prometheus_round_cancel(struct prometheus_round *round);
 /* struct measured by key, which may be taken over. */
 struct strmap *prometheus_round_found(struct prometheus_round *round);
 
-/* The path of a request for a query. */
-void prometheus_query_path(struct strbuf *path, struct str query);
+/* ROUND_QUERIES: a list of objects as an API server would write it, {"kind": "PrometheusQueryList", "items": [...]}; each
+ * is {"metadata": {"name": NAME}, "result": [{"labels": {...}, "value": NUMBER}]}. */
+void prometheus_round_write(struct prometheus_round *round, struct strbuf *out);
 
 #endif

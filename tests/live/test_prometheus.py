@@ -155,6 +155,45 @@ class Placing(Samples):
         self.assertEqual({query for _, query in fake.asked}, {"my_cores"})
 
 
+class Large(Samples):
+    """A run of 2,000 pods by real use that changes all the time, and its recording."""
+    NODES, PODS = 100, 2000
+
+    def test_a_recording_replays_to_the_byte(self):
+        rounds = 0
+
+        def answer(_, query):
+            nonlocal rounds
+            if "[15m:" in query:
+                return matrix([])
+            rounds += "node_cpu" in query
+            if "container_" in query and "pod" in query:
+                return vector([({"namespace": self.namespace, "pod": "p%d" % i}, 0.1) for i in range(0, self.PODS, 7)])
+            low, high = (0.5, 7.5) if "node_cpu" in query else (GI, 15 * GI)
+            return vector([({"node": "node-%d" % i}, low + (high - low) * ((i * 37 + rounds * 11) % 97) / 97)
+                           for i in range(self.NODES)])
+
+        fake = Fake(self, answer)
+        self.create_all([node("node-%d" % i, cpu="8", memory="16Gi") for i in range(self.NODES)])
+        folder = self.path("recording")
+        scheduler = self.start(INTERVAL, "--samples-prometheus", fake.url, "--record", folder, config={"profiles": [{
+            "plugins": {"multiPoint": {"enabled": [{"name": "LoadAwareScheduling", "weight": 20}]}}}]})
+        self.wait("samples came", lambda: self.source(scheduler))
+        pods = [cli.pod("p%d" % i, cpu="10m", terminationGracePeriodSeconds=0) for i in range(self.PODS)]
+        begun = rounds
+        self.create_all(pods)
+        places = self.all_bound([one["metadata"]["name"] for one in pods])
+        self.assertGreater(len(set(places.values())), self.NODES // 10)
+        self.assertGreater(rounds, begun + 5)  # the samples have changed meanwhile
+        self.assertEqual(scheduler.end(), 0)
+        shown = subprocess.run([cli.BERTH, "replay", "--decisions", folder], capture_output=True, text=True)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("2,000 decisions repeated exactly (2,000 placed)", shown.stdout)
+        words = [line.split() for line in shown.stdout.splitlines()]
+        found = {name: next((line for line in words if "%s/%s" % (self.namespace, name) in line), []) for name in places}
+        self.assertEqual([name for name, place in places.items() if place not in found[name]], [])
+
+
 class Wrong(Samples):
     """What does not come, or cannot be right: pods are scheduled all the same, and the log says so once."""
 
