@@ -38,7 +38,8 @@ int load_source_check(const struct load_source *source, const char *plugin, stru
                   plugin);
     else if (berth_is(source->provider.type, "SignalFx"))
         berth_log(0,
-                  "%s: metricProvider.type SignalFx is not supported: samples come from metrics.k8s.io; for those of "
+                  "%s: metricProvider.type SignalFx is not supported: samples come from metrics.k8s.io; for "
+                  "those of "
                   "Prometheus set the type Prometheus",
                   plugin);
     return 0;

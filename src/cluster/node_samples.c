@@ -25,8 +25,8 @@ static void take_given(struct node_sample *sample, const struct node_metrics *me
 {
     list_for(&metrics->statistics, given)
         for (int i = 0; i < STATISTIC_COUNT; i++)
-            for (int resource = 0; resource < SAMPLE_RESOURCES && str_eq(given->name, sample_statistic_names[i]);
-                 resource++) {
+            for (int resource = 0;
+                 resource < SAMPLE_RESOURCES && str_eq(given->name, sample_statistic_names[i]); resource++) {
                 double value = use_of(&given->usage, (enum sample_resource)resource);
                 if (value >= 0)
                     sample->values[resource][i] = value;

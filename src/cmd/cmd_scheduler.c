@@ -395,11 +395,6 @@ static void on_samples(void *user, const char *source, bool ok, int64_t oldest_n
     sample_metrics_count(((struct daemon *)user)->metrics, source, ok, oldest_ns);
 }
 
-static const struct prometheus *prometheus_of(void *user _unused_, const void *generation)
-{
-    return ((const struct config_generation *)generation)->prometheus;
-}
-
 static void on_version(void *user, enum api_kind kind, struct str version)
 {
     informers_version(((struct daemon *)user)->informers, kind, version);
@@ -454,9 +449,7 @@ static int make_core(struct daemon *daemon, struct error *err)
                          .dispatches = daemon->features.enabled[FEATURE_SchedulerAsyncAPICalls] };
     daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
-    int r = config_generation_extend(daemon->first, &extenders, err);
-    if (r == 0)
-        r = config_generation_sample(daemon->first, &daemon->flags, daemon->io, err);
+    int r = config_generation_connect(daemon->first, &daemon->flags, &extenders, daemon->io, err);
     if (r < 0)
         return r;
     return core_new(
@@ -484,7 +477,7 @@ static int make_core(struct daemon *daemon, struct error *err)
             .on_answering = on_answering,
             .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
             .on_samples = on_samples,
-            .prometheus_of = prometheus_of,
+            .prometheus_of = config_generation_prometheus,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
             .on_retired = on_retired,
             .on_restart = on_restart,

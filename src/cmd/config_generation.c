@@ -74,17 +74,9 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
     return r < 0 ? r : config_generation_read(flags, features, &bytes, NULL, ret, err);
 }
 
-int config_generation_extend(struct config_generation *generation,
-                             const struct http_extenders_options *options, struct error *err)
-{
-    struct http_extenders_options with = *options;
-    with.config = &generation->config;
-    return http_extenders_new(&with, &generation->extenders, err);
-}
-
 /* The flags come first; what they do not say of the address, the configuration may. */
-int config_generation_sample(struct config_generation *generation, const struct scheduler_flags *flags,
-                             struct loop *io, struct error *err)
+static int open_source(struct config_generation *generation, const struct scheduler_flags *flags,
+                       struct loop *io, struct error *err)
 {
     struct metric_provider provider = { 0 };
     struct warnings warnings = { 0 };
@@ -112,4 +104,19 @@ int config_generation_sample(struct config_generation *generation, const struct 
         log_warning("Samples", log_str("warning", *sentence));
     warnings_release(&warnings);
     return r;
+}
+
+int config_generation_connect(struct config_generation *generation, const struct scheduler_flags *flags,
+                              const struct http_extenders_options *extenders, struct loop *io,
+                              struct error *err)
+{
+    struct http_extenders_options options = *extenders;
+    options.config = &generation->config;
+    int r = http_extenders_new(&options, &generation->extenders, err);
+    return r < 0 ? r : open_source(generation, flags, io, err);
+}
+
+const struct prometheus *config_generation_prometheus(void *user _unused_, const void *generation)
+{
+    return ((const struct config_generation *)generation)->prometheus;
 }

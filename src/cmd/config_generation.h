@@ -18,7 +18,7 @@ struct config_generation {
     struct warnings warnings;
     struct http_extenders *extenders;
     struct prometheus *prometheus; /* NULL: samples come from metrics.k8s.io */
-    struct strbuf text; /* the file as it was read; empty where it cannot be read twice */
+    struct strbuf text;            /* the file as it was read; empty where it cannot be read twice */
     bool has_text;
     struct strbuf json;  /* what is in effect, for /configz */
     struct strbuf fixed; /* the fields that wait for a restart, by name */
@@ -32,12 +32,13 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
                            const struct str *text, const struct scheduler_config *running,
                            struct config_generation **ret, struct error *err);
-/* Makes its extenders; the options' configuration is set here. */
-int config_generation_extend(struct config_generation *generation,
-                             const struct http_extenders_options *options, struct error *err);
-/* Makes its source of samples, if the configuration or the flags name a Prometheus. Reads files. */
-int config_generation_sample(struct config_generation *generation, const struct scheduler_flags *flags,
-                             struct loop *io, struct error *err);
+/* Makes what it speaks to: its extenders, for which the configuration of the options is set here, and the Prometheus that
+ * it or the flags name as the source of samples. Reads files. */
+int config_generation_connect(struct config_generation *generation, const struct scheduler_flags *flags,
+                              const struct http_extenders_options *extenders, struct loop *io,
+                              struct error *err);
+/* For struct core_options. */
+const struct prometheus *config_generation_prometheus(void *user, const void *generation);
 /* May wait for threads. NULL is fine. */
 void config_generation_free(struct config_generation *generation);
 

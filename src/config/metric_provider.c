@@ -24,11 +24,12 @@ static bool read_block(const struct plugin_args *args, struct metric_provider *r
 
 static bool are_same(const struct metric_provider *a, const struct metric_provider *b)
 {
-    return a->is_prometheus == b->is_prometheus && str_eq(a->address, b->address) && str_eq(a->token, b->token) &&
-           a->insecure_skip_verify == b->insecure_skip_verify;
+    return a->is_prometheus == b->is_prometheus && str_eq(a->address, b->address) &&
+           str_eq(a->token, b->token) && a->insecure_skip_verify == b->insecure_skip_verify;
 }
 
-int metric_provider_find(const struct scheduler_config *config, struct metric_provider *ret, struct error *err)
+int metric_provider_find(const struct scheduler_config *config, struct metric_provider *ret,
+                         struct error *err)
 {
     struct metric_provider found;
     *ret = (struct metric_provider){ 0 };
@@ -39,11 +40,12 @@ int metric_provider_find(const struct scheduler_config *config, struct metric_pr
             if (!ret->plugin.len)
                 *ret = found;
             else if (!are_same(ret, &found))
-                return error_set(err, -EINVAL,
-                                 "metricProvider of " STR_FMT " and of " STR_FMT
-                                 " differ; there is one source of samples for all plugins: give both the same, or "
-                                 "use --samples-prometheus",
-                                 STR_ARG(ret->plugin), STR_ARG(found.plugin));
+                return error_set(
+                    err, -EINVAL,
+                    "metricProvider of " STR_FMT " and of " STR_FMT
+                    " differ; there is one source of samples for all plugins: give both the same, or "
+                    "use --samples-prometheus",
+                    STR_ARG(ret->plugin), STR_ARG(found.plugin));
         }
     return 0;
 }

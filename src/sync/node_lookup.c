@@ -14,8 +14,9 @@ struct node_name {
 
 static bool counts(const struct node_address *address)
 {
-    return address->address.len && (str_is(address->type, "InternalIP") || str_is(address->type, "InternalDNS") ||
-                                    str_is(address->type, "Hostname"));
+    return address->address.len &&
+           (str_is(address->type, "InternalIP") || str_is(address->type, "InternalDNS") ||
+            str_is(address->type, "Hostname"));
 }
 
 static bool has_these(const struct node_name *entry, const struct node *node)

@@ -101,7 +101,8 @@ static void tell(struct source *source, int r, const struct error *err)
         log_error(err, "Samples cannot be fetched; plugins go on with those that they have",
                   log_str("kind", object), log_str("source", str_from(name)));
     if (r == 0 && source->complained)
-        log_info(0, "Samples can be fetched again", log_str("kind", object), log_str("source", str_from(name)));
+        log_info(0, "Samples can be fetched again", log_str("kind", object),
+                 log_str("source", str_from(name)));
     source->complained = r < 0;
     if (options->on_samples)
         options->on_samples(options->user, name, r == 0, source->oldest_ns);
@@ -128,11 +129,10 @@ static bool ended(struct source *source)
 static int64_t time_of(const struct live_object *object)
 {
     const void *ptr = object->object.ptr;
-    const struct opt_time *time = object->object.kind == KIND_NODE_METRICS
-                                      ? &((const struct node_metrics *)ptr)->timestamp
-                                  : object->object.kind == KIND_POD_METRICS
-                                      ? &((const struct pod_metrics *)ptr)->timestamp
-                                      : &(const struct opt_time){ 0 };
+    const struct opt_time *time =
+        object->object.kind == KIND_NODE_METRICS  ? &((const struct node_metrics *)ptr)->timestamp
+        : object->object.kind == KIND_POD_METRICS ? &((const struct pod_metrics *)ptr)->timestamp
+                                                  : &(const struct opt_time){ 0 };
     return time->set ? time->seconds * NS_PER_SECOND + time->nanos : 0;
 }
 
@@ -268,18 +268,18 @@ static void ask(struct source *source)
         wait(source, NODES_LOOK_MS); /* nothing could be found out about whose samples they are */
         return;
     }
-    bool looks_back = kind == ROUND_NODES && !source->looked_back && prometheus_asks(poller->prometheus, ROUND_HISTORY);
+    bool looks_back =
+        kind == ROUND_NODES && !source->looked_back && prometheus_asks(poller->prometheus, ROUND_HISTORY);
     if (!prometheus_asks(poller->prometheus, kind)) {
         empty(source);
         return;
     }
     source->in_flight = true;
-    source->round =
-        prometheus_round_begin(&(struct round_options){ .prometheus = poller->prometheus,
-                                                        .lookup = poller->options.lookup,
-                                                        .kind = looks_back ? ROUND_HISTORY : kind,
-                                                        .done = looks_back ? on_past : on_round,
-                                                        .user = source });
+    source->round = prometheus_round_begin(&(struct round_options){ .prometheus = poller->prometheus,
+                                                                    .lookup = poller->options.lookup,
+                                                                    .kind = looks_back ? ROUND_HISTORY : kind,
+                                                                    .done = looks_back ? on_past : on_round,
+                                                                    .user = source });
 }
 
 /* ---- when ---- */

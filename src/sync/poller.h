@@ -4,9 +4,9 @@
  *                                              ├──▶ LIST_BEGIN SET SET ... LIST_END     every interval
  *     queries to a Prometheus ─────────────────┘
  *
- * Neither source has a watch. Samples enter the core like a list of any other kind, so they are recorded and replayed.
- * Only kinds that an enabled plugin wants are fetched; of others nothing is sent. A failure changes nothing: the samples
- * that are there grow old, and plugins look at their age. It is logged once until it is over.
+ * Neither source has a watch. Samples enter the core like a list of any other kind, so they are recorded and
+ * replayed. Only kinds that an enabled plugin wants are fetched; of others nothing is sent. A failure changes nothing:
+ * the samples that are there grow old, and plugins look at their age. It is logged once until it is over.
  *
  * A kind has no thread: a timer and callbacks of requests on the I/O thread drive it. */
 #ifndef SYNC_POLLER_H
@@ -23,7 +23,7 @@ struct poller_options {
     struct api *api;
     struct inbox *inbox;
     const struct node_lookup *lookup; /* of the I/O thread; outlives the poller */
-    int64_t interval_ms;            /* 0: 30 s */
+    int64_t interval_ms;              /* 0: 30 s */
     /* Samples came, the oldest of that time (nanoseconds since 1970; 0: there is none), or did not come. `source` is
      * "nodes.metrics.k8s.io", "pods.prometheus" and so on. On the I/O thread. May be NULL. */
     void (*on_samples)(void *user, const char *source, bool ok, int64_t oldest_ns);

@@ -9,8 +9,8 @@
 
 enum { QUERIES_MAX = 100, QUERY_LEN_MAX = 8192, NAME_LEN_MAX = 253 };
 
-/* Processors that work, also for the kernel and for interrupts. Where there is no node_exporter: what the kubelet says of
- * the cgroup of the whole machine. `or on()` takes the second only where the first gives nothing at all. */
+/* Processors that work, also for the kernel and for interrupts. Where there is no node_exporter: what the kubelet says
+ * of the cgroup of the whole machine. `or on()` takes the second only where the first gives nothing at all. */
 #define NODE_CPU \
     "sum by (node, instance) (rate(node_cpu_seconds_total{mode!~\"idle|iowait|steal\"}[2m])) or on() " \
     "sum by (node, instance) (rate(container_cpu_usage_seconds_total{id=\"/\"}[2m]))"
@@ -22,7 +22,8 @@ enum { QUERIES_MAX = 100, QUERY_LEN_MAX = 8192, NAME_LEN_MAX = 253 };
     "sum by (namespace, pod) " \
     "(rate(container_cpu_usage_seconds_total{pod!=\"\",container!=\"\",container!=\"POD\"}[2m]))"
 #define POD_MEMORY \
-    "sum by (namespace, pod) (container_memory_working_set_bytes{pod!=\"\",container!=\"\",container!=\"POD\"})"
+    "sum by (namespace, pod) " \
+    "(container_memory_working_set_bytes{pod!=\"\",container!=\"\",container!=\"POD\"})"
 #define WINDOW_NS (120 * NS_PER_SECOND)
 
 static struct str node_labels[] = { STR("node"), STR("instance") };
@@ -84,7 +85,8 @@ struct check {
     struct error *err;
 };
 
-static int complain(const struct check *check, const struct path *path, const char *format, ...) _printf_(3, 4);
+static int complain(const struct check *check, const struct path *path, const char *format, ...)
+    _printf_(3, 4);
 
 static int complain(const struct check *check, const struct path *path, const char *format, ...)
 {
@@ -116,7 +118,8 @@ static int check_query(const struct check *check, const struct path *path, struc
                                       : complain(check, path, "a query of more than %d bytes", QUERY_LEN_MAX);
 }
 
-static int check_statistic(const struct check *check, const struct path *path, struct prometheus_statistic *one)
+static int check_statistic(const struct check *check, const struct path *path,
+                           struct prometheus_statistic *one)
 {
     for (int i = STATISTIC_AVERAGE; i < STATISTIC_COUNT; i++)
         if (str_eq(one->name, sample_statistic_names[i]))
@@ -205,9 +208,10 @@ static int take_address(struct prometheus *p, struct str address, struct error *
     for (uint32_t i = 0; i < rest.len; i++)
         is_plain &= (unsigned char)rest.ptr[i] > ' ' && !strchr("@?#\x7f", rest.ptr[i]);
     if (!is_plain)
-        return error_set(err, -EINVAL,
-                         "the address of Prometheus: expected a URL such as https://prometheus.monitoring:9090, "
-                         "without a user, a query or a fragment");
+        return error_set(
+            err, -EINVAL,
+            "the address of Prometheus: expected a URL such as https://prometheus.monitoring:9090, "
+            "without a user, a query or a fragment");
     while (address.ptr[address.len - 1] == '/')
         address.len--;
     p->access.cluster.server = arena_str(&p->arena, address);
@@ -238,8 +242,9 @@ static void take_credential(struct prometheus *p, const struct prometheus_option
     if (!options->token.len && !options->token_file.len)
         return;
     if (is_unverified) {
-        warn(options, STR("the token for Prometheus is not sent to an http:// address, which anyone may answer; use "
-                          "https://, or set insecureSkipVerify"));
+        warn(options,
+             STR("the token for Prometheus is not sent to an http:// address, which anyone may answer; use "
+                 "https://, or set insecureSkipVerify"));
         return;
     }
     if (options->token_file.len)
@@ -257,7 +262,8 @@ static int open_parts(struct prometheus *p, const struct prometheus_options *opt
     if (r < 0)
         return r;
     take_credential(p, options);
-    return api_new(&(struct api_options){ .loop = options->loop, .access = &p->access, .qps = -1 }, &p->api, err);
+    return api_new(&(struct api_options){ .loop = options->loop, .access = &p->access, .qps = -1 }, &p->api,
+                   err);
 }
 
 int prometheus_new(const struct prometheus_options *options, struct prometheus **ret, struct error *err)

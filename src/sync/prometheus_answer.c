@@ -22,7 +22,8 @@ static bool is_json(const struct http_response *response)
 static int fail_status(const struct http_response *response, struct error *err)
 {
     if (response->location.len)
-        return error_set(err, -EIO, "the server answers with a redirect (status %d) to %.*s, which is not followed",
+        return error_set(err, -EIO,
+                         "the server answers with a redirect (status %d) to %.*s, which is not followed",
                          response->status, (int)MIN(response->location.len, (uint32_t)TEXT_LEN_MAX),
                          response->location.ptr);
     return error_set(err, -EIO, "the server answers with status %d%s", response->status,
@@ -35,8 +36,8 @@ static int fail_told(const struct http_response *response, yyjson_val *root, str
     struct str type = doc_member_text(root, "errorType"), text = doc_member_text(root, "error");
     if (!text.len)
         return fail_status(response, err);
-    return error_set(err, -EIO, "the server refuses the query: %.*s: %.*s", (int)MIN(type.len, 40u), type.ptr ? type.ptr : "",
-              (int)MIN(text.len, (uint32_t)TEXT_LEN_MAX), text.ptr);
+    return error_set(err, -EIO, "the server refuses the query: %.*s: %.*s", (int)MIN(type.len, 40u),
+                     type.ptr ? type.ptr : "", (int)MIN(text.len, (uint32_t)TEXT_LEN_MAX), text.ptr);
 }
 
 /* ---- the document ---- */
@@ -55,7 +56,8 @@ static int open_document(struct prometheus_answer *answer, struct strbuf *body, 
     return r == 0 ? error_set(err, -ENODATA, "the answer is empty") : r < 0 ? r : 0;
 }
 
-static int look_inside(struct prometheus_answer *answer, const struct http_response *response, struct error *err)
+static int look_inside(struct prometheus_answer *answer, const struct http_response *response,
+                       struct error *err)
 {
     yyjson_val *root = answer->doc.root, *data = yyjson_obj_get(root, "data");
     if (!str_is(doc_member_text(root, "status"), "success"))
@@ -65,8 +67,8 @@ static int look_inside(struct prometheus_answer *answer, const struct http_respo
     if (!type.len || !result)
         return error_set(err, -EBADMSG, "expected the JSON of a Prometheus, got something else");
     if (!str_is(type, type_names[answer->type]) || !yyjson_is_arr(result))
-        return error_set(err, -EBADMSG, "expected a query that gives a %s, got a %.*s", type_names[answer->type],
-                         (int)MIN(type.len, 40u), type.ptr);
+        return error_set(err, -EBADMSG, "expected a query that gives a %s, got a %.*s",
+                         type_names[answer->type], (int)MIN(type.len, 40u), type.ptr);
     yyjson_arr_iter_init(result, &answer->series);
     return 0;
 }
@@ -133,7 +135,8 @@ static bool read_point(yyjson_val *point, struct prometheus_point *ret)
     double seconds = yyjson_is_raw(time) ? strtod(yyjson_get_raw(time), NULL) : yyjson_get_num(time);
     if (!(seconds > 0 && seconds < SECONDS_MAX))
         return false;
-    ret->at_ns = (int64_t)(seconds * 1000 + 0.5) * (NS_PER_SECOND / 1000); /* Prometheus counts milliseconds */
+    ret->at_ns =
+        (int64_t)(seconds * 1000 + 0.5) * (NS_PER_SECOND / 1000); /* Prometheus counts milliseconds */
     return read_number(yyjson_arr_get(point, 1), &ret->value);
 }
 

@@ -23,7 +23,7 @@ struct prometheus_answer {
 
 struct prometheus_series {
     yyjson_val *labels;
-    yyjson_val *point; /* of a vector: the one that is left; NULL: none */
+    yyjson_val *point;      /* of a vector: the one that is left; NULL: none */
     yyjson_arr_iter points; /* of a matrix */
 };
 

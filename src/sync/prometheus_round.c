@@ -39,8 +39,8 @@ struct prometheus_round {
 };
 
 /* ---- which queries ---- */
-static void add(struct prometheus_round *round, const char *name, struct str text, enum sample_resource resource,
-                enum sample_statistic statistic)
+static void add(struct prometheus_round *round, const char *name, struct str text,
+                enum sample_resource resource, enum sample_statistic statistic)
 {
     if (text.len)
         *vec_push(&round->asked) = (struct asked){
@@ -77,7 +77,8 @@ bool prometheus_asks(const struct prometheus *prometheus, enum round_kind kind)
         return queries->queries.len;
     if (kind == ROUND_PODS)
         return queries->pods.cpu.len || queries->pods.memory.len;
-    return (queries->nodes.cpu.len || queries->nodes.memory.len) && (kind == ROUND_NODES || queries->nodes.history);
+    return (queries->nodes.cpu.len || queries->nodes.memory.len) &&
+           (kind == ROUND_NODES || queries->nodes.history);
 }
 
 /* ---- what came ---- */
@@ -142,10 +143,11 @@ static int fail_unknown(const struct asked *asked, struct str shown, struct erro
     _cleanup_(strbuf_release) struct strbuf labels = { 0 };
     list_for(&queries->nodes.labels, label)
         strbuf_printf(&labels, "%s" STR_FMT, labels.len ? ", " : "", STR_ARG(*label));
-    return error_set(err, -ENOENT,
-                     "no series belongs to a node of the cluster: none of the labels %s has its name or address%s%.*s",
-                     labels.text, shown.len ? ", but such as " : "", (int)MIN(shown.len, (uint32_t)SHOWN_LEN_MAX),
-                     shown.ptr ? shown.ptr : "");
+    return error_set(
+        err, -ENOENT,
+        "no series belongs to a node of the cluster: none of the labels %s has its name or address%s%.*s",
+        labels.text, shown.len ? ", but such as " : "", (int)MIN(shown.len, (uint32_t)SHOWN_LEN_MAX),
+        shown.ptr ? shown.ptr : "");
 }
 
 /* Where a node is asked for, nothing at all is an error: the metric has another name. */
@@ -262,9 +264,11 @@ static void on_done(void *user, struct http_response *response)
     round->in_flight--;
     if (!round->is_cancelled && round->result == 0) {
         int r = prometheus_answer_init(
-            &answer, round->options.kind == ROUND_HISTORY ? PROMETHEUS_MATRIX : PROMETHEUS_VECTOR, response, &err);
+            &answer, round->options.kind == ROUND_HISTORY ? PROMETHEUS_MATRIX : PROMETHEUS_VECTOR, response,
+            &err);
         if (r == 0)
-            r = round->options.kind == ROUND_QUERIES ? take_named(asked, &answer) : take(asked, &answer, &err);
+            r = round->options.kind == ROUND_QUERIES ? take_named(asked, &answer)
+                                                     : take(asked, &answer, &err);
         prometheus_answer_release(&answer);
         note(round, asked, r, &err);
     }

@@ -17,8 +17,8 @@
 
 /* What was measured of a node or a pod. Cores and bytes; negative: unknown. */
 struct measured {
-    struct str key;            /* the name of the node; "namespace/name" of a pod */
-    int64_t at_ns;             /* the oldest of its values */
+    struct str key; /* the name of the node; "namespace/name" of a pod */
+    int64_t at_ns;  /* the oldest of its values */
     double values[SAMPLE_RESOURCES][STATISTIC_COUNT];
     struct sample_history *history; /* ROUND_HISTORY: in place of the values */
 };
@@ -54,8 +54,8 @@ void prometheus_round_cancel(struct prometheus_round *round);
 /* struct measured by key, which may be taken over. */
 struct strmap *prometheus_round_found(struct prometheus_round *round);
 
-/* ROUND_QUERIES: a list of objects as an API server would write it, {"kind": "PrometheusQueryList", "items": [...]}; each
- * is {"metadata": {"name": NAME}, "result": [{"labels": {...}, "value": NUMBER}]}. */
+/* ROUND_QUERIES: a list of objects as an API server would write it, {"kind": "PrometheusQueryList", "items": [...]};
+ * each is {"metadata": {"name": NAME}, "result": [{"labels": {...}, "value": NUMBER}]}. */
 void prometheus_round_write(struct prometheus_round *round, struct strbuf *out);
 
 #endif

@@ -42,7 +42,8 @@ static void look_back(struct sample_past *past, const struct measured *now, doub
         return;
     sample_history_forget(entry->history, now->at_ns);
     for (int i = 0; i < SAMPLE_RESOURCES; i++)
-        sample_history_put(entry->history, now->at_ns, (enum sample_resource)i, now->values[i][STATISTIC_LATEST]);
+        sample_history_put(entry->history, now->at_ns, (enum sample_resource)i,
+                           now->values[i][STATISTIC_LATEST]);
     for (int i = 0; i < SAMPLE_RESOURCES; i++)
         sample_history_compute(entry->history, (enum sample_resource)i, ret[i]);
 }
@@ -100,8 +101,8 @@ static struct live_object *object_new(enum api_kind kind, size_t bytes, struct s
 
 enum { LIST_BYTES = SAMPLE_RESOURCES * sizeof(struct resource) };
 
-struct live_object *prometheus_node_sample(const struct prometheus *prometheus, const struct measured *measured,
-                                           struct sample_past *past)
+struct live_object *prometheus_node_sample(const struct prometheus *prometheus,
+                                           const struct measured *measured, struct sample_past *past)
 {
     double values[SAMPLE_RESOURCES][STATISTIC_COUNT];
     memcpy(values, measured->values, sizeof(values));
@@ -112,11 +113,10 @@ struct live_object *prometheus_node_sample(const struct prometheus *prometheus, 
         for (int k = STATISTIC_AVERAGE; k < STATISTIC_COUNT; k++)
             if (measured->values[i][k] >= 0)
                 values[i][k] = measured->values[i][k];
-    struct live_object *live =
-        object_new(KIND_NODE_METRICS,
-                   sizeof(struct node_metrics) + LIST_BYTES +
-                       (STATISTIC_COUNT - 1) * (sizeof(struct statistic) + LIST_BYTES),
-                   measured->key, (struct str){ 0 });
+    struct live_object *live = object_new(KIND_NODE_METRICS,
+                                          sizeof(struct node_metrics) + LIST_BYTES +
+                                              (STATISTIC_COUNT - 1) * (sizeof(struct statistic) + LIST_BYTES),
+                                          measured->key, (struct str){ 0 });
     struct arena *arena = &live->arena;
     struct node_metrics *metrics = live->object.ptr;
     metrics->timestamp = time_of(measured->at_ns);
@@ -132,14 +132,15 @@ struct live_object *prometheus_node_sample(const struct prometheus *prometheus, 
     return live;
 }
 
-struct live_object *prometheus_pod_sample(const struct prometheus *prometheus, const struct measured *measured)
+struct live_object *prometheus_pod_sample(const struct prometheus *prometheus,
+                                          const struct measured *measured)
 {
     struct str name = measured->key, namespace = str_cut(&name, '/');
     double values[SAMPLE_RESOURCES][STATISTIC_COUNT];
     memcpy(values, measured->values, sizeof(values));
-    struct live_object *live =
-        object_new(KIND_POD_METRICS,
-                   sizeof(struct pod_metrics) + sizeof(struct container_metrics) + LIST_BYTES, name, namespace);
+    struct live_object *live = object_new(
+        KIND_POD_METRICS, sizeof(struct pod_metrics) + sizeof(struct container_metrics) + LIST_BYTES, name,
+        namespace);
     struct arena *arena = &live->arena;
     struct pod_metrics *metrics = live->object.ptr;
     metrics->timestamp = time_of(measured->at_ns);

@@ -21,8 +21,9 @@ void sample_past_take(struct sample_past *past, struct strmap *found);
 void sample_past_release(struct sample_past *past);
 
 /* NULL: there is no value. `past` grows with the value. */
-struct live_object *prometheus_node_sample(const struct prometheus *prometheus, const struct measured *measured,
-                                           struct sample_past *past);
-struct live_object *prometheus_pod_sample(const struct prometheus *prometheus, const struct measured *measured);
+struct live_object *prometheus_node_sample(const struct prometheus *prometheus,
+                                           const struct measured *measured, struct sample_past *past);
+struct live_object *prometheus_pod_sample(const struct prometheus *prometheus,
+                                          const struct measured *measured);
 
 #endif

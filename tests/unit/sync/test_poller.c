@@ -1,5 +1,5 @@
-/* Samples from metrics.k8s.io and from a Prometheus, both played by the test: which requests are sent, and which objects
- * reach the inbox. */
+/* Samples from metrics.k8s.io and from a Prometheus, both played by the test: which requests are sent, and which
+ * objects reach the inbox. */
 #include "unit/sync/manual_server.h"
 
 #include "api/resource_list.h"
@@ -8,7 +8,8 @@
 
 #define QUERY "/api/v1/query?query="
 #define NODES (UINT64_C(1) << KIND_NODE_METRICS)
-#define DATA(type, result) "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":[" result "]}}"
+#define DATA(type, result) \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":[" result "]}}"
 #define VECTOR(label, value) "{\"metric\":{" label "},\"value\":[1700000000.5,\"" value "\"]}"
 
 static struct manual_server server;
@@ -34,8 +35,8 @@ static int setup(void **state _unused_)
     node_lookup_set(&lookup, &(const struct node){ .meta.name = STR("a") });
     node_lookup_set(&lookup,
                     &(const struct node){ .meta.name = STR("b"), .status.addresses = { addresses, 1 } });
-    poller = poller_start(&(struct poller_options){
-        .api = api, .inbox = inbox, .lookup = &lookup, .interval_ms = 1 });
+    poller = poller_start(
+        &(struct poller_options){ .api = api, .inbox = inbox, .lookup = &lookup, .interval_ms = 1 });
     return 0;
 }
 
@@ -85,7 +86,8 @@ static void expect_usage(const struct resource_list *usage, const char *wanted)
     for (uint32_t i = 0; i < usage->len; i++) {
         char buf[QUANTITY_LEN_MAX];
         struct str amount = quantity_format(usage->items[i].amount, buf);
-        strbuf_printf(&text, "%s" STR_FMT " " STR_FMT, i ? " " : "", STR_ARG(usage->items[i].name), STR_ARG(amount));
+        strbuf_printf(&text, "%s" STR_FMT " " STR_FMT, i ? " " : "", STR_ARG(usage->items[i].name),
+                      STR_ARG(amount));
     }
     assert_string_equal(text.len ? text.text : "", wanted);
 }
@@ -110,10 +112,11 @@ static void test_metrics_server(void **state _unused_)
 {
     poller_want(poller, NODES, NULL);
     for (int i = 0; i < 2; i++) {
-        answer("/apis/metrics.k8s.io/v1beta1/nodes",
-               "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"metadata\":{},\"items\":[{"
-               "\"metadata\":{\"name\":\"a\"},\"timestamp\":\"2026-01-01T00:00:00Z\",\"window\":\"10s\",\"usage\":{"
-               "\"cpu\":\"250m\"}}]}");
+        answer("/apis/metrics.k8s.io/v1beta1/nodes", "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics."
+                                                     "k8s.io/v1beta1\",\"metadata\":{},\"items\":[{"
+                                                     "\"metadata\":{\"name\":\"a\"},\"timestamp\":\"2026-01-"
+                                                     "01T00:00:00Z\",\"window\":\"10s\",\"usage\":{"
+                                                     "\"cpu\":\"250m\"}}]}");
         pass_over(MESSAGE_LIST_BEGIN);
         expect_node("a", "cpu 250m", 0);
         pass_over(MESSAGE_LIST_END);
@@ -133,11 +136,13 @@ static void test_prometheus(void **state _unused_)
 {
     open_prometheus("");
     poller_want(poller, NODES, prometheus);
-    answer_round(DATA("matrix", "{\"metric\":{\"node\":\"a\"},\"values\":[[1699999900,\"1\"],[1699999930,\"3\"]]}"),
-                 DATA("matrix", ""));
-    answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "0.25") "," VECTOR("\"node\":\"a\"", "0.2") "," VECTOR(
-                                    "\"instance\":\"10.0.0.2:9100\"", "1.5") "," VECTOR("\"instance\":\"c:1\"", "2")),
-                 DATA("vector", VECTOR("\"node\":\"a\"", "1048576.5") "," VECTOR("\"node\":\"b\"", "NaN")));
+    answer_round(
+        DATA("matrix", "{\"metric\":{\"node\":\"a\"},\"values\":[[1699999900,\"1\"],[1699999930,\"3\"]]}"),
+        DATA("matrix", ""));
+    answer_round(
+        DATA("vector", VECTOR("\"node\":\"a\"", "0.25") "," VECTOR("\"node\":\"a\"", "0.2") "," VECTOR(
+                           "\"instance\":\"10.0.0.2:9100\"", "1.5") "," VECTOR("\"instance\":\"c:1\"", "2")),
+        DATA("vector", VECTOR("\"node\":\"a\"", "1048576.5") "," VECTOR("\"node\":\"b\"", "NaN")));
     pass_over(MESSAGE_LIST_BEGIN);
     struct inbox_message *message = next(MESSAGE_SET);
     const struct node_metrics *metrics = message->object->object.ptr;
@@ -162,7 +167,8 @@ static void test_failure(void **state _unused_)
     poller_want(poller, NODES, prometheus);
     answer_round("<html>", "<html>"); /* without the past it goes on */
     answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "1")), "<html>");
-    answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "2")), DATA("vector", VECTOR("\"node\":\"a\"", "3")));
+    answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "2")),
+                 DATA("vector", VECTOR("\"node\":\"a\"", "3")));
     pass_over(MESSAGE_LIST_BEGIN);
     expect_node("a", "cpu 2 memory 3", 0);
     pass_over(MESSAGE_LIST_END);
@@ -178,8 +184,8 @@ static void test_other_source(void **state _unused_)
     poller_want(poller, NODES, NULL);
     prometheus_free(prometheus);
     prometheus = NULL;
-    answer("/apis/metrics.k8s.io/v1beta1/nodes",
-           "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"metadata\":{},\"items\":[]}");
+    answer("/apis/metrics.k8s.io/v1beta1/nodes", "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics.k8s."
+                                                 "io/v1beta1\",\"metadata\":{},\"items\":[]}");
     pass_over(MESSAGE_LIST_BEGIN);
     pass_over(MESSAGE_LIST_END);
 }

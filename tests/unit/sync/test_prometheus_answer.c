@@ -3,7 +3,8 @@
 
 #include "support/test.h"
 
-#define DATA(type, result) "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
+#define DATA(type, result) \
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"" type "\",\"result\":" result "}}"
 #define SERIES(value) "{\"metric\":{\"node\":\"a\"},\"value\":" value "}"
 
 static int init(struct prometheus_answer *answer, enum prometheus_type type, int status, const char *kind,
@@ -71,11 +72,12 @@ static void test_matrix(void **state _unused_)
     struct prometheus_series series;
     struct prometheus_point point;
     struct error err = { 0 };
-    assert_int_equal(init(&answer, PROMETHEUS_MATRIX, 200, "application/json; charset=utf-8",
-                          DATA("matrix", "[5,{\"metric\":{\"node\":\"a\"},\"histograms\":[]},{\"metric\":{\"node\":"
-                                         "\"b\"},\"values\":[[1,\"2\"],7,[3,\"x\"],[5,\"6\"]]}]"),
-                          &err),
-                     0);
+    assert_int_equal(
+        init(&answer, PROMETHEUS_MATRIX, 200, "application/json; charset=utf-8",
+             DATA("matrix", "[5,{\"metric\":{\"node\":\"a\"},\"histograms\":[]},{\"metric\":{\"node\":"
+                            "\"b\"},\"values\":[[1,\"2\"],7,[3,\"x\"],[5,\"6\"]]}]"),
+             &err),
+        0);
     assert_true(prometheus_answer_next(&answer, &series)); /* what is no series is passed over */
     assert_str(prometheus_label(&series, "node"), "b");
     assert_true(prometheus_series_next(&series, &point));
@@ -115,7 +117,8 @@ static void test_failures(void **state _unused_)
     for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
         struct prometheus_answer answer;
         struct error err = { 0 };
-        int r = init(&answer, PROMETHEUS_VECTOR, failures[i].status, failures[i].kind, failures[i].text, &err);
+        int r =
+            init(&answer, PROMETHEUS_VECTOR, failures[i].status, failures[i].kind, failures[i].text, &err);
         if (r >= 0 || !strstr(err.text, failures[i].sentence))
             fail_msg("%s: got %d, \"%s\"", failures[i].text, r, err.text);
         prometheus_answer_release(&answer);
