@@ -32,8 +32,8 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
                            const struct str *text, const struct scheduler_config *running,
                            struct config_generation **ret, struct error *err);
-/* Makes what it speaks to: its extenders, for which the configuration of the options is set here, and the Prometheus that
- * it or the flags name as the source of samples. Reads files. */
+/* Makes what it speaks to: its extenders, for which the configuration of the options is set here, and the Prometheus
+ * that it or the flags name as the source of samples. Reads files. */
 int config_generation_connect(struct config_generation *generation, const struct scheduler_flags *flags,
                               const struct http_extenders_options *extenders, struct loop *io,
                               struct error *err);

@@ -1,8 +1,8 @@
 /* prometheus.h: a Prometheus server as the source of samples: its address, the credential, and what it is asked.
  *
  * Requests go through a client of their own (client/api.h): files of the credential are read in the worker pool and
- * read again, TLS is checked, redirects are not followed. A token is sent only to a server whose certificate was verified,
- * unless the configuration says insecureSkipVerify: to an http:// address there is none.
+ * read again, TLS is checked, redirects are not followed. A token is sent only to a server whose certificate was
+ * verified, unless the configuration says insecureSkipVerify: to an http:// address there is none.
  *
  * The queries are PromQL; defaults fit node_exporter and the kubelet. A file may have others:
  *
