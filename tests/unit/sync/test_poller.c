@@ -3,8 +3,10 @@
 #include "unit/sync/manual_server.h"
 
 #include "api/resource_list.h"
+#include "base/thread.h"
 #include "sync/node_lookup.h"
 #include "sync/poller.h"
+#include "sync/prometheus_round.h"
 
 #define QUERY "/api/v1/query?query="
 #define NODES (UINT64_C(1) << KIND_NODE_METRICS)
@@ -198,11 +200,72 @@ static void test_end(void **state _unused_)
     take_request(&server, QUERY);
 }
 
+/* ---- named queries ---- */
+struct named_list {
+    struct completion done;
+    struct strbuf list;
+    struct round_options options;
+};
+
+static void on_named(void *user, struct prometheus_round *round, int result, const struct error *err)
+{
+    struct named_list *named = user;
+    if (result < 0)
+        fail_msg("%s", err->text);
+    prometheus_round_write(round, &named->list);
+    completion_done(&named->done);
+}
+
+static void begin_nothing(void *context _unused_)
+{
+}
+
+static void begin_named(void *context)
+{
+    prometheus_round_begin(&((struct named_list *)context)->options);
+}
+
+/* Labels and numbers as they came, without what JSON has no number for. */
+static void test_named(void **state _unused_)
+{
+    char path[] = "/tmp/berth-queries-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 &&
+                dprintf(fd, "queries:\n- {name: zone-latency, query: rtt}\n- {name: other, query: up}\n") >
+                    0);
+    close(fd);
+    open_prometheus(path);
+    unlink(path);
+    struct named_list named = { .options = { .prometheus = prometheus,
+                                             .lookup = &lookup,
+                                             .kind = ROUND_QUERIES,
+                                             .done = on_named,
+                                             .user = &named } };
+    completion_init(&named.done);
+    assert_true(prometheus_asks(prometheus, ROUND_QUERIES));
+    loop_run_wait(api_loop(api), begin_named, &named);
+    answer(QUERY "rtt",
+           DATA("vector", VECTOR("\"zone\":\"a\",\"to\":\"\\\"b\"", "-0.5") "," VECTOR("", "NaN")));
+    answer(QUERY "up", DATA("vector", VECTOR("", "1e+06")));
+    completion_wait(&named.done, INT64_MAX);
+    loop_run_wait(api_loop(api), begin_nothing, NULL); /* the round is freed */
+    assert_string_equal(
+        named.list.text,
+        "{\"kind\":\"PrometheusQueryList\",\"apiVersion\":\"metrics.berth.dev/v1\",\"metadata\":{"
+        "\"resourceVersion\":\"0\"},\"items\":[{\"apiVersion\":\"metrics.berth.dev/v1\",\"kind\":"
+        "\"PrometheusQuery\",\"metadata\":{\"name\":\"zone-latency\"},\"result\":[{\"labels\":{"
+        "\"zone\":\"a\",\"to\":\"\\\"b\"},\"value\":-0.5}]},{\"apiVersion\":\"metrics.berth.dev/v1\","
+        "\"kind\":\"PrometheusQuery\",\"metadata\":{\"name\":\"other\"},\"result\":[{\"labels\":{},"
+        "\"value\":1000000}]}]}");
+    strbuf_release(&named.list);
+    completion_release(&named.done);
+}
+
 #define live(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = { live(test_metrics_server), live(test_prometheus), live(test_failure),
-                                        live(test_other_source), live(test_end) };
+                                        live(test_other_source),   live(test_end),        live(test_named) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
