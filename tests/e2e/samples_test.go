@@ -102,7 +102,7 @@ profiles:
 	// The answer to the last but one request has arrived.
 	fetched := func() {
 		begun := metrics.lists()
-		e.await("samples are fetched", func() bool { return metrics.lists() >= begun+2 })
+		e.becomes("samples are fetched", func() bool { return metrics.lists() >= begun+2 })
 	}
 	fetched()
 	e.create(NewPod("first", Requests("cpu", "10m")))
