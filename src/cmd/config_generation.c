@@ -37,6 +37,7 @@ int config_generation_read(const struct scheduler_flags *flags, const struct fea
     if (opened < 0)
         return opened;
     struct config_generation *made = xcalloc(1, sizeof(*made));
+    made->text.secret = made->json.secret = true; /* keys and tokens are in there */
     struct plugin_catalog catalog = registry_catalog(plugins_registry(), &made->arena);
     int r = text ? flags_load_text(flags, *text, &catalog, features, &made->arena, &made->config,
                                    &made->warnings, err)
@@ -66,7 +67,7 @@ static bool is_file(struct str path)
 int config_generation_load(const struct scheduler_flags *flags, const struct features *features,
                            struct config_generation **ret, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { .secret = true };
     if (!is_file(flags->config))
         return config_generation_read(flags, features, NULL, NULL, ret, err);
     int r = file_read(flags->config.ptr, TEXT_BYTES_MAX, &text, err);

@@ -2,6 +2,7 @@
 import json
 import signal
 import subprocess
+import threading
 import time
 
 from case import Case, cli, live, main, node, server
@@ -262,6 +263,17 @@ class Wrong(Samples):
             self.assertGreater(unusable, 0, value)
             self.assertEqual(scheduler.log().count("so its real use does not count"), 1, value)
             self.assertEqual(scheduler.end(), 0)
+
+    def test_a_server_that_hangs(self):
+        """Pods do not wait for it; a request is given up after 20 seconds."""
+        ended = threading.Event()
+        self.addCleanup(ended.set)
+        self.trouble = lambda handler: ended.wait()
+        scheduler = self.start(INTERVAL, "--samples-prometheus", self.fake.url, config=BY_USE)
+        self.wait("it is asked", lambda: self.fake.asked)
+        self.seen()
+        self.wait("it is given up", lambda: "Samples cannot be fetched" in scheduler.log())
+        self.assertRegex(scheduler.log(), r"Samples cannot be fetched.*query nodes\.\w+: no answer within 20000 ms")
 
     def test_no_server(self):
         scheduler = self.start(INTERVAL, "--samples-prometheus", "http://127.0.0.1:%d" % server.free_port(), config=BY_USE)
