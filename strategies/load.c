@@ -31,8 +31,16 @@ int load_source_check(const struct load_source *source, const char *plugin, stru
             "metricProvider.type: expected KubernetesMetricsServer, Prometheus or SignalFx, got \"" BERTH_FMT
             "\"",
             BERTH_ARG(source->provider.type));
-    if (source->provider.type.len || source->watcher_address.len)
-        berth_log(0, "%s: metricProvider and watcherAddress have no effect: berth's own sampler is used",
+    if (source->watcher_address.len)
+        berth_log(0,
+                  "%s: watcherAddress has no effect: berth asks metrics.k8s.io itself, or a Prometheus that "
+                  "metricProvider or --samples-prometheus names",
+                  plugin);
+    else if (berth_is(source->provider.type, "SignalFx"))
+        berth_log(0,
+                  "%s: metricProvider.type SignalFx is not supported: samples come from metrics.k8s.io; for "
+                  "those of "
+                  "Prometheus set the type Prometheus",
                   plugin);
     return 0;
 }

@@ -36,7 +36,8 @@ extern const struct berth_field load_provider_fields[];
                  struct load_provider), \
         BERTH_FIELD("watcherAddress", BERTH_STRING, type, source.watcher_address)
 
-/* Checks them as the original does. They have no effect, because berth has a sampler: one line of the log says so. */
+/* Checks them as the original does. A Prometheus takes effect: berth's sampler reads the block. What has no effect, one
+ * line of the log says. */
 int load_source_check(const struct load_source *source, const char *plugin, struct berth_error *err);
 
 /* ---- samples ---- */

@@ -293,6 +293,9 @@ struct node_image {
 struct node_condition {
     struct str type, status;
 };
+struct node_address {
+    struct str type, address;
+};
 /* Since 1.37. */
 struct node_preemption_policy {
     struct str_list disable_resize_preemption;
@@ -310,6 +313,7 @@ struct node {
         struct resource_list capacity, allocatable;
         LIST(struct node_image) images;
         LIST(struct node_condition) conditions;
+        LIST(struct node_address) addresses;
         struct str_list declared_features;
     } status;
 };

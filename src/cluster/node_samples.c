@@ -1,19 +1,12 @@
 /* node_samples.c: see node_samples.h. */
 #include "cluster/node_samples.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "api/quantity.h"
 #include "api/resource_list.h"
 #include "base/duration.h"
 #include "cluster/model.h"
-
-static const struct str statistic_names[STATISTIC_COUNT] = {
-#define X(name, text) [STATISTIC_##name] = STR(text),
-    SAMPLE_STATISTICS(X)
-#undef X
-};
 
 static double use_of(const struct resource_list *usage, enum sample_resource resource)
 {
@@ -27,49 +20,13 @@ static double use_of(const struct resource_list *usage, enum sample_resource res
                : (double)quantity_value(*amount);
 }
 
-/* ---- statistics ---- */
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return COMPARE(x, y);
-}
-
-/* Of sorted values: the smallest one that `percent` of all do not exceed. */
-static double percentile(const double *values, size_t len, int percent)
-{
-    size_t rank = (len * (size_t)percent + 99) / 100;
-    return values[rank ? rank - 1 : 0];
-}
-
-static void compute(struct node_sample *sample, enum sample_resource resource)
-{
-    double values[SAMPLES_MAX], sum = 0, squares = 0, *ret = sample->values[resource];
-    size_t len = 0;
-    for (uint32_t i = 0; i < sample->history_len; i++)
-        if (sample->history[i].values[resource] >= 0)
-            sum += values[len++] = sample->history[i].values[resource];
-    if (!len)
-        return;
-    double average = sum / (double)len;
-    for (size_t i = 0; i < len; i++)
-        squares += (values[i] - average) * (values[i] - average);
-    qsort(values, len, sizeof(*values), by_value);
-    ret[STATISTIC_AVERAGE] = average;
-    ret[STATISTIC_DEVIATION] = sqrt(squares / (double)len);
-    static const int percents[STATISTIC_COUNT] = {
-        [STATISTIC_P50] = 50, [STATISTIC_P90] = 90, [STATISTIC_P95] = 95, [STATISTIC_P99] = 99
-    };
-    for (int i = STATISTIC_P50; i < STATISTIC_COUNT; i++)
-        ret[i] = percentile(values, len, percents[i]);
-}
-
 /* What the source computed itself counts instead. */
 static void take_given(struct node_sample *sample, const struct node_metrics *metrics)
 {
     list_for(&metrics->statistics, given)
         for (int i = 0; i < STATISTIC_COUNT; i++)
-            for (int resource = 0; resource < SAMPLE_RESOURCES && str_eq(given->name, statistic_names[i]);
-                 resource++) {
+            for (int resource = 0;
+                 resource < SAMPLE_RESOURCES && str_eq(given->name, sample_statistic_names[i]); resource++) {
                 double value = use_of(&given->usage, (enum sample_resource)resource);
                 if (value >= 0)
                     sample->values[resource][i] = value;
@@ -77,16 +34,6 @@ static void take_given(struct node_sample *sample, const struct node_metrics *me
 }
 
 /* ---- samples ---- */
-static void forget_old(struct node_sample *sample)
-{
-    uint32_t from = sample->history_len == SAMPLES_MAX;
-    while (from < sample->history_len &&
-           sample->history[from].at_ns <= sample->at_ns - SAMPLES_SPAN_S * NS_PER_SECOND)
-        from++;
-    sample->history_len -= from;
-    memmove(sample->history, sample->history + from, sample->history_len * sizeof(*sample->history));
-}
-
 static int64_t time_of(const struct node_metrics *metrics)
 {
     return metrics->timestamp.set ? metrics->timestamp.seconds * NS_PER_SECOND + metrics->timestamp.nanos : 0;
@@ -96,23 +43,19 @@ static int64_t time_of(const struct node_metrics *metrics)
 static void take(struct node_sample *sample, const struct node_metrics *metrics)
 {
     int64_t at_ns = time_of(metrics);
-    bool is_new = !sample->history_len || at_ns != sample->at_ns;
     if (at_ns < sample->at_ns)
-        sample->history_len = 0;
+        sample->history.len = 0;
     sample->at_ns = at_ns;
     if (!duration_parse(metrics->window, &sample->window_ns) || sample->window_ns < 0)
         sample->window_ns = 0;
-    if (is_new) {
-        forget_old(sample);
-        sample->history[sample->history_len++].at_ns = at_ns;
-    }
+    sample_history_forget(&sample->history, at_ns);
     for (int resource = 0; resource < SAMPLE_RESOURCES; resource++) {
         double value = use_of(&metrics->usage, (enum sample_resource)resource);
         for (int i = 0; i < STATISTIC_COUNT; i++)
             sample->values[resource][i] = -1;
         sample->values[resource][STATISTIC_LATEST] = value;
-        sample->history[sample->history_len - 1].values[resource] = value;
-        compute(sample, (enum sample_resource)resource);
+        sample_history_put(&sample->history, at_ns, (enum sample_resource)resource, value);
+        sample_history_compute(&sample->history, (enum sample_resource)resource, sample->values[resource]);
     }
     take_given(sample, metrics);
 }

@@ -9,34 +9,13 @@
 #define CLUSTER_NODE_SAMPLES_H
 
 #include "cluster/cluster.h"
-
-enum { SAMPLES_MAX = 30, SAMPLES_SPAN_S = 900 };
-
-enum sample_resource { SAMPLE_CPU, SAMPLE_MEMORY, SAMPLE_RESOURCES }; /* thousandths of a core, bytes */
-#define SAMPLE_STATISTICS(X) \
-    X(LATEST, "Latest") \
-    X(AVERAGE, "Average") \
-    X(DEVIATION, "Deviation") \
-    X(P50, "P50") \
-    X(P90, "P90") \
-    X(P95, "P95") \
-    X(P99, "P99")
-enum sample_statistic {
-#define X(name, text) STATISTIC_##name,
-    SAMPLE_STATISTICS(X)
-#undef X
-        STATISTIC_COUNT
-};
+#include "cluster/sample_history.h"
 
 struct node_sample {
     struct str name;          /* of the node */
     int64_t at_ns, window_ns; /* the sample is about the time of this length until then */
     double values[SAMPLE_RESOURCES][STATISTIC_COUNT]; /* negative: unknown */
-    struct {
-        int64_t at_ns;
-        double values[SAMPLE_RESOURCES];
-    } history[SAMPLES_MAX]; /* oldest first */
-    uint32_t history_len;
+    struct sample_history history;
 };
 
 /* The object is new or has changed; NULL: the node's is gone. */

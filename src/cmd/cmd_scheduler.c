@@ -391,9 +391,9 @@ static void on_unreadable(void *user, const char *resource)
                 1);
 }
 
-static void on_samples(void *user, enum api_kind kind, bool ok, int64_t oldest_ns)
+static void on_samples(void *user, const char *source, bool ok, int64_t oldest_ns)
 {
-    sample_metrics_count(((struct daemon *)user)->metrics, kind, ok, oldest_ns);
+    sample_metrics_count(((struct daemon *)user)->metrics, source, ok, oldest_ns);
 }
 
 static void on_version(void *user, enum api_kind kind, struct str version)
@@ -450,7 +450,7 @@ static int make_core(struct daemon *daemon, struct error *err)
                          .dispatches = daemon->features.enabled[FEATURE_SchedulerAsyncAPICalls] };
     daemon->pending = pending_requests_new();
     const struct http_extenders_options extenders = extender_options(daemon);
-    int r = config_generation_extend(daemon->first, &extenders, err);
+    int r = config_generation_connect(daemon->first, &daemon->flags, &extenders, daemon->io, err);
     if (r < 0)
         return r;
     return core_new(
@@ -479,6 +479,7 @@ static int make_core(struct daemon *daemon, struct error *err)
             .samples_ms = daemon->flags.samples_interval / NS_PER_MS,
             .announces = daemon->flags.announce,
             .on_samples = on_samples,
+            .prometheus_of = config_generation_prometheus,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
             .on_retired = on_retired,
             .on_restart = on_restart,
@@ -507,6 +508,7 @@ static int start_reload(struct daemon *daemon, struct error *err)
                                                   .metrics = daemon->metrics,
                                                   .argv = daemon->argv,
                                                   .loop = daemon->serving,
+                                                  .io = daemon->io,
                                                   .on_event = on_reload_event,
                                                   .user = daemon },
                         err);

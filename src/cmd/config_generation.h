@@ -8,6 +8,7 @@
 #include "config/flags.h"
 #include "config/take_over.h"
 #include "extender/extender.h"
+#include "sync/prometheus.h"
 
 struct config_generation {
     struct list_link link; /* of reload.c's list */
@@ -18,7 +19,8 @@ struct config_generation {
     struct scheduler_config config;
     struct warnings warnings;
     struct http_extenders *extenders;
-    struct strbuf text; /* the file as it was read; empty where it cannot be read twice */
+    struct prometheus *prometheus; /* NULL: samples come from metrics.k8s.io */
+    struct strbuf text;            /* the file as it was read; empty where it cannot be read twice */
     bool has_text;
     struct strbuf json;  /* what is in effect, for /configz */
     struct strbuf fixed; /* the fields that wait for a restart, by name */
@@ -32,9 +34,13 @@ int config_generation_load(const struct scheduler_flags *flags, const struct fea
 int config_generation_read(const struct scheduler_flags *flags, const struct features *features,
                            const struct str *text, const struct scheduler_config *running, uint64_t taken,
                            struct config_generation **ret, struct error *err);
-/* Makes its extenders; the options' configuration is set here. */
-int config_generation_extend(struct config_generation *generation,
-                             const struct http_extenders_options *options, struct error *err);
+/* Makes what it speaks to: its extenders, for which the configuration of the options is set here, and the Prometheus
+ * that it or the flags name as the source of samples. Reads files. */
+int config_generation_connect(struct config_generation *generation, const struct scheduler_flags *flags,
+                              const struct http_extenders_options *extenders, struct loop *io,
+                              struct error *err);
+/* For struct core_options. */
+const struct prometheus *config_generation_prometheus(void *user, const void *generation);
 /* May wait for threads. NULL is fine. */
 void config_generation_free(struct config_generation *generation);
 

@@ -240,7 +240,8 @@ static int complete(struct reload *reload, struct config_generation *generation,
 {
     int r = reload_try(generation, reload->options.argv, reload->stop, err);
     if (r == 0)
-        r = config_generation_extend(generation, &reload->options.extenders, err);
+        r = config_generation_connect(generation, reload->options.flags, &reload->options.extenders,
+                                      reload->options.io, err);
     if (r < 0)
         error_prefix(err, STR_FMT, STR_ARG(path_of(reload)));
     return r;

@@ -27,6 +27,7 @@ struct reload_options {
     struct metrics *metrics;
     char *const *argv; /* the scheduler's, with which plugins are tried in a new process */
     struct loop *loop;
+    struct loop *io; /* of sources of samples */
     /* An event about it: `failed`, with the sentence. On a thread of the worker pool. */
     void (*on_event)(void *user, bool failed, struct str note);
     void *user;

@@ -99,19 +99,56 @@ void config_write_yaml(const struct scheduler_config *config, struct strbuf *out
     yaml_write(out, strbuf_slice(&json));
 }
 
+/* Where the string ends that `at` is in. */
+static const char *string_end(const char *at, const char *end)
+{
+    while (at < end && *at != '"')
+        at += *at == '\\' ? 2 : 1;
+    return MIN(at, end);
+}
+
+/* The value of `field` between here and the end of the object; NULL: it has none. No object is in there. */
+static const char *value_within(const char *at, const char *end, const char *field)
+{
+    size_t len = strlen(field);
+    for (; at < end && *at != '}'; at++) {
+        if ((size_t)(end - at) > len && memcmp(at, field, len) == 0)
+            return at + len;
+        if (*at == '"')
+            at = string_end(at + 1, end);
+    }
+    return NULL;
+}
+
+/* Writes what is before the next secret, then REDACTED in its place. Returns where to go on; NULL: there is none. */
+static const char *hide_next(const char *rest, const char *end, struct strbuf *out)
+{
+    static const char key[] = "\"keyData\":\"", provider[] = "\"metricProvider\":{";
+    const char *value = memmem(rest, (size_t)(end - rest), key, sizeof(key) - 1);
+    const char *from = rest;
+    value = value ? value + sizeof(key) - 1 : NULL;
+    while ((from = memmem(from, (size_t)(end - from), provider, sizeof(provider) - 1))) {
+        from += sizeof(provider) - 1;
+        const char *token = value_within(from, end, "\"token\":\"");
+        if (token && (!value || token < value))
+            value = token;
+        if (token)
+            break;
+    }
+    if (!value)
+        return NULL;
+    strbuf_add(out, rest, (size_t)(value - rest));
+    strbuf_puts(out, "REDACTED");
+    return string_end(value, end);
+}
+
 /* Within a text of JSON a quote has a backslash in front, so what is found here is the field. */
 void config_hide_secrets(struct str json, struct strbuf *out)
 {
-    static const char field[] = "\"keyData\":\"";
-    _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    const char *rest = json.ptr, *end = json.ptr + json.len, *found;
-    while ((found = memmem(rest, (size_t)(end - rest), field, sizeof(field) - 1))) {
-        const char *value = found + sizeof(field) - 1;
-        const char *quote = memchr(value, '"', (size_t)(end - value)); /* behind base64, which has none */
-        strbuf_add(&text, rest, (size_t)(value - rest));
-        strbuf_puts(&text, "REDACTED");
-        rest = quote ? quote : end;
-    }
+    _cleanup_(strbuf_release) struct strbuf text = { .secret = true };
+    const char *rest = json.ptr, *end = json.ptr + json.len;
+    for (const char *next; (next = hide_next(rest, end, &text)); rest = next)
+        ;
     strbuf_add(&text, rest, (size_t)(end - rest));
     strbuf_masked(out, strbuf_slice(&text));
 }

@@ -10,7 +10,8 @@
 void config_write_yaml(const struct scheduler_config *config, struct strbuf *out);
 /* One line, without a line break. */
 void config_write_json(const struct scheduler_config *config, struct strbuf *out);
-/* What config_write_json() gave, for other eyes: without the private keys and the passwords in URLs of extenders. */
+/* What config_write_json() gave, for other eyes: without the private keys and the passwords in URLs of extenders,
+ * and without tokens for sources of samples. */
 void config_hide_secrets(struct str json, struct strbuf *out);
 
 #endif

@@ -42,7 +42,8 @@ static const struct word_row field_names[] = {
     { TEXT_ANNOTATION, "annotations" },
     { TEXT_DRIVER, "attacher driver provisioner" },
     { TEXT_ATTRIBUTE, "attributes capacityKey distinctAttribute matchAttribute" },
-    { TEXT_DROPPED, "data fieldPath hardwareAddress interfaceName ips message parameters providerID" },
+    { TEXT_DROPPED,
+      "address data fieldPath hardwareAddress interfaceName ips message parameters providerID" },
     { TEXT_PATH, "diskURI request requests volumeID" },
     { TEXT_EXPRESSION, "expression" },
     { TEXT_RESOURCE, "extendedResourceName nodeAllocatableResourceMappings nodeAllocatableResources "
@@ -79,7 +80,9 @@ static const char *const own_words[] = {
     "Infeasible Deferred Unschedulable SchedulingGated PreemptionByScheduler DeletionByTaintManager "
     "DeletionByPodGC EvictionByEvictionAPI TerminationByKubelet PodScheduled PodResizePending "
     "PodResizeInProgress DisruptionTarget ContainersReady Initialized PodReadyToStartContainers Ready "
-    "MemoryPressure DiskPressure PIDPressure NetworkUnavailable",
+    "MemoryPressure DiskPressure PIDPressure NetworkUnavailable InternalIP InternalDNS ExternalIP "
+    "ExternalDNS "
+    "Hostname",
     /* keys of labels, fields of selectors */
     "metadata.name metadata.namespace kubernetes.io/arch kubernetes.io/hostname kubernetes.io/metadata.name "
     "kubernetes.io/os beta.kubernetes.io/arch beta.kubernetes.io/instance-type beta.kubernetes.io/os "

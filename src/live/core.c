@@ -31,6 +31,7 @@ struct core {
     struct reflectors *reflectors;
     struct poller *poller;
     struct extra_watch extra_watch;
+    struct node_lookup node_lookup; /* of the I/O thread */
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
@@ -278,6 +279,7 @@ void core_free(struct core *core)
     extra_watch_stop(&core->extra_watch);
     poller_stop(core->poller);
     reflectors_stop(core->reflectors);
+    node_lookup_release(&core->node_lookup);
     end(core);
     if (core->engine.is_stuck) {
         abandoned = core;
@@ -432,11 +434,18 @@ static uint64_t wanted_kinds(const struct engine *engine)
     return kinds;
 }
 
+/* Of the configuration in effect. */
+static const struct prometheus *prometheus_of(const struct core *core)
+{
+    const struct core_options *options = &core->options;
+    return options->prometheus_of ? options->prometheus_of(options->user, core->setup.owner) : NULL;
+}
+
 static void want_kinds(struct core *core)
 {
     uint64_t kinds = wanted_kinds(&core->engine);
     uint64_t before = core->extra_watch.wanted;
-    poller_want(core->poller, kinds);
+    poller_want(core->poller, kinds, prometheus_of(core));
     extra_watch_want(&core->extra_watch, kinds);
     for (int kind = KIND_EXTRA_FIRST; kind < KIND_COUNT; kind++)
         if ((core->extra_watch.wanted & ~before) >> kind & 1)
@@ -453,9 +462,11 @@ static void start_reflectors(struct core *core)
                                      .on_unreadable = core->options.on_unreadable,
                                      .on_version = core->options.on_version,
                                      .on_answering = core->options.on_answering,
-                                     .user = core->options.user });
+                                     .user = core->options.user,
+                                     .node_lookup = &core->node_lookup });
     core->poller = poller_start(&(struct poller_options){ .api = core->options.api,
                                                           .inbox = core->options.inbox,
+                                                          .lookup = &core->node_lookup,
                                                           .interval_ms = core->options.samples_ms,
                                                           .on_samples = core->options.on_samples,
                                                           .user = core->options.user });
@@ -620,18 +631,19 @@ static void reconfigure(void *context)
     struct engine_setup setup = lend(core, &change->setup);
     bool newcomers = has_new_name(&core->engine, setup.config);
     int64_t now_ns = core_now(core);
+    poller_want(core->poller, 0, NULL); /* its source may go with the configuration of before */
     int r = engine_reconfigure(&core->engine, &setup, now_ns, &err);
     if (r == 0) {
         journal_config(core->options.journal, setup.config, now_ns);
         core->setup = change->setup;
         reflectors_keep_source(core->reflectors, extenders_source_kinds(setup.config));
-        want_kinds(core);
         if (newcomers ||
             core->options.announces) /* pods of other schedulers were not kept, or are now others' */
             reflectors_relist(core->reflectors, UINT64_C(1) << KIND_POD);
     } else {
         take_back(setup.owner);
     }
+    want_kinds(core);
     change->done(change->user, r, r < 0 ? &err : NULL);
     free(change);
 }

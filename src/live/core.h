@@ -53,7 +53,9 @@ struct core_options {
     void (*on_version)(void *user, enum api_kind kind, struct str version);
     void (*on_answering)(void *user); /* likewise */
     /* As in struct poller_options; on the I/O thread. May be NULL. */
-    void (*on_samples)(void *user, enum api_kind kind, bool ok, int64_t oldest_ns);
+    void (*on_samples)(void *user, const char *source, bool ok, int64_t oldest_ns);
+    /* The Prometheus of the configuration with that owner; NULL: samples come from metrics.k8s.io. May be NULL. */
+    const struct prometheus *(*prometheus_of)(void *user, const void *owner);
     /* A change of an object was taken over, which took that long. May be NULL. */
     void (*on_applied)(void *user, enum api_kind kind, int64_t ns);
     /* Nothing of a configuration is used any more: its owner. May be NULL. */

@@ -45,7 +45,7 @@ void journal_put_clock(struct strbuf *out, int64_t ahead_ns, int64_t now_ns)
 
 /* ---- the beginning ---- */
 
-/* Keys and passwords of extenders are not recorded. */
+/* Keys and passwords of extenders are not recorded, nor are tokens for sources of samples. */
 static struct extender_config *without_keys(const struct extender_config *extenders, uint32_t len)
 {
     struct extender_config *copy = xcalloc(len + 1, sizeof(*copy));
@@ -58,14 +58,14 @@ static struct extender_config *without_keys(const struct extender_config *extend
 
 static void put_config(struct strbuf *out, uint32_t tag, const struct scheduler_config *config)
 {
-    _cleanup_(strbuf_release) struct strbuf text = { 0 }, shown = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { .secret = true }, shown = { 0 };
     struct scheduler_config copy = *config;
     copy.extenders.items = without_keys(config->extenders.items, config->extenders.len);
     copy.extenders_as_written = without_keys(config->extenders_as_written, config->extenders.len);
     config_write_json(&copy, &text);
     free(copy.extenders.items);
     free(copy.extenders_as_written);
-    strbuf_masked(&shown, strbuf_slice(&text));
+    config_hide_secrets(strbuf_slice(&text), &shown);
     protobuf_put_bytes(out, tag, strbuf_slice(&shown));
 }
 

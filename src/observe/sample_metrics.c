@@ -5,10 +5,9 @@
 #include "base/duration.h"
 #include "observe/families.h"
 
-void sample_metrics_count(struct metrics *metrics, enum api_kind kind, bool ok, int64_t oldest_ns)
+void sample_metrics_count(struct metrics *metrics, const char *name, bool ok, int64_t oldest_ns)
 {
-    const struct str source =
-        kind == KIND_NODE_METRICS ? STR("nodes.metrics.k8s.io") : STR("pods.metrics.k8s.io");
+    const struct str source = str_from(name);
     if (!ok)
         counter_add(metric_get(metrics, FAMILY_BERTH_SAMPLER_ERRORS_TOTAL, &source), 1);
     if (oldest_ns)

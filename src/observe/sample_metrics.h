@@ -2,10 +2,9 @@
 #ifndef OBSERVE_SAMPLE_METRICS_H
 #define OBSERVE_SAMPLE_METRICS_H
 
-#include "api/types.h"
 #include "base/metrics.h"
 
-/* Samples of the kind were asked for: they came, or not. `oldest_ns`: of those that there are, since 1970; 0: none. */
-void sample_metrics_count(struct metrics *metrics, enum api_kind kind, bool ok, int64_t oldest_ns);
+/* Samples were asked for: they came, or not. `oldest_ns`: of those that there are, since 1970; 0: none. */
+void sample_metrics_count(struct metrics *metrics, const char *source, bool ok, int64_t oldest_ns);
 
 #endif

@@ -1,4 +1,7 @@
-/* poller.c: see poller.h. All of it runs on the I/O thread, but for the three functions of the header. */
+/* poller.c: see poller.h. All of it runs on the I/O thread, but for the three functions of the header.
+ *
+ * A source waits for its timer, or has something under way: a request to the API server, or a round of queries. What is
+ * under way for a purpose that is over is cancelled, and its end begins the next. */
 #include "sync/poller.h"
 
 #include <stdlib.h>
@@ -8,26 +11,50 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "client/rest.h"
+#include "sync/prometheus_samples.h"
 #include "sync/watch_decode.h"
 
-enum { INTERVAL_MS_DEFAULT = 30000, REQUEST_MS = 20000, BODY_BYTES_MAX = 256 << 20 };
+enum {
+    INTERVAL_MS_DEFAULT = 30000,
+    REQUEST_MS = 20000,
+    BODY_BYTES_MAX = 256 << 20,
+    NODES_LOOK_MS = 100, /* until the first node is known */
+};
+
+static const struct source_kind {
+    enum api_kind kind;
+    const char *path, *name, *prometheus_name;
+    enum round_kind round;
+} source_kinds[] = {
+    { KIND_NODE_METRICS, "/apis/metrics.k8s.io/v1beta1/nodes", "nodes.metrics.k8s.io", "nodes.prometheus",
+      ROUND_NODES },
+    { KIND_POD_METRICS, "/apis/metrics.k8s.io/v1beta1/pods", "pods.metrics.k8s.io", "pods.prometheus",
+      ROUND_PODS },
+    /* The kind has a number once a plugin has named it. Only a Prometheus has these. */
+    { KIND_UNKNOWN, NULL, NULL, "queries.prometheus", ROUND_QUERIES },
+};
 
 struct source {
     struct poller *poller;
-    enum api_kind kind;
-    const char *path;
-    bool wanted, in_flight, complained;
-    bool at_once; /* the request in flight was given up for another one */
-    uint64_t id;
-    int64_t oldest_ns; /* of the last list */
+    const struct source_kind *kind;
+    enum api_kind api_kind; /* of its objects */
+    bool wanted, complained;
+    bool in_flight, at_once;        /* at_once: what is in flight was cancelled */
+    uint64_t id;                    /* of a request to the API server */
+    struct prometheus_round *round; /* instead of it */
+    struct loop_timer timer;
+    int64_t oldest_ns; /* of the last samples */
+    bool looked_back;
+    struct sample_past past;
 };
 
 struct poller {
     struct poller_options options;
+    const struct prometheus *prometheus; /* NULL: metrics.k8s.io */
     struct completion idle;
     struct arena scratch;
     bool stopping;
-    struct source sources[2];
+    struct source sources[ARRAY_SIZE(source_kinds)];
 };
 
 static void look_idle(struct poller *poller)
@@ -39,44 +66,73 @@ static void look_idle(struct poller *poller)
         completion_done(&poller->idle);
 }
 
+static struct loop *loop_of(const struct source *source)
+{
+    return api_loop(source->poller->options.api);
+}
+
+static void wait(struct source *source, int64_t ms)
+{
+    loop_timer_set(loop_of(source), &source->timer, monotonic_ns() + ms * NS_PER_MS);
+}
+
 static void post(struct source *source, enum inbox_message_kind kind, struct live_object *object)
 {
     struct inbox_message *message = inbox_message_new(kind);
-    message->api_kind = source->kind;
+    message->api_kind = source->api_kind;
     message->object = object;
     inbox_post(source->poller->options.inbox, message);
 }
 
-static const struct http_callbacks callbacks;
-
-static void request(struct source *source, int64_t delay_ms)
+static void post_sample(struct source *source, struct live_object *object, int64_t at_ns)
 {
-    struct poller *poller = source->poller;
-    struct error err = { 0 };
-    const struct api_request request = { .method = "GET",
-                                         .path = str_from(source->path),
-                                         .accept = API_JSON,
-                                         .urgent = true,
-                                         .unlimited = true,
-                                         .timeout_ms = REQUEST_MS,
-                                         .delay_ms = delay_ms,
-                                         .body_bytes_max = BODY_BYTES_MAX,
-                                         .callbacks = &callbacks,
-                                         .user = source };
-    if (poller->stopping || !source->wanted || source->in_flight)
-        return;
-    if (api_send(poller->options.api, &request, &source->id, &err) < 0)
-        log_error(&err, "A request for samples was not taken", log_str("path", str_from(source->path)));
-    else
-        source->in_flight = true;
+    source->oldest_ns = source->oldest_ns ? MIN(source->oldest_ns, at_ns) : at_ns;
+    post(source, MESSAGE_SET, object);
 }
 
-/* ---- what came ---- */
+/* ---- the end of a fetch ---- */
+static void tell(struct source *source, int r, const struct error *err)
+{
+    const struct poller_options *options = &source->poller->options;
+    const struct source_kind *kind = source->kind;
+    const char *name = source->poller->prometheus ? kind->prometheus_name : kind->name;
+    struct str object = kind->kind ? api_kinds[kind->kind].kind : STR(QUERY_KIND);
+    if (r < 0 && !source->complained)
+        log_error(err, "Samples cannot be fetched; plugins go on with those that they have",
+                  log_str("kind", object), log_str("source", str_from(name)));
+    if (r == 0 && source->complained)
+        log_info(0, "Samples can be fetched again", log_str("kind", object),
+                 log_str("source", str_from(name)));
+    source->complained = r < 0;
+    if (options->on_samples)
+        options->on_samples(options->user, name, r == 0, source->oldest_ns);
+}
+
+/* Nothing is under way any more. True: what came is of use. */
+static bool ended(struct source *source)
+{
+    source->in_flight = false;
+    source->round = NULL;
+    if (source->poller->stopping) {
+        look_idle(source->poller);
+        return false;
+    }
+    bool is_of_use = source->wanted && !source->at_once;
+    if (source->wanted)
+        wait(source, is_of_use ? source->poller->options.interval_ms : 0);
+    source->at_once = false;
+    return is_of_use;
+}
+
+/* ---- the API server ---- */
+/* Of named queries: as if it were long ago, since nothing says. */
 static int64_t time_of(const struct live_object *object)
 {
-    const struct opt_time *time = object->object.kind == KIND_NODE_METRICS
-                                      ? &((const struct node_metrics *)object->object.ptr)->timestamp
-                                      : &((const struct pod_metrics *)object->object.ptr)->timestamp;
+    const void *ptr = object->object.ptr;
+    const struct opt_time *time =
+        object->object.kind == KIND_NODE_METRICS  ? &((const struct node_metrics *)ptr)->timestamp
+        : object->object.kind == KIND_POD_METRICS ? &((const struct pod_metrics *)ptr)->timestamp
+                                                  : &(const struct opt_time){ 0 };
     return time->set ? time->seconds * NS_PER_SECOND + time->nanos : 0;
 }
 
@@ -89,21 +145,18 @@ static void post_list(struct source *source, struct list_page *page)
     source->oldest_ns = 0;
     post(source, MESSAGE_LIST_BEGIN, NULL);
     while ((r = list_page_next(page, &source->poller->scratch, &object, &err)) != 0) {
-        if (r > 0 && object->object.is_partial) {
+        if (r > 0 && object->object.is_partial)
             live_object_free(object);
-        } else if (r > 0) {
-            int64_t at_ns = time_of(object);
-            source->oldest_ns = source->oldest_ns ? MIN(source->oldest_ns, at_ns) : at_ns;
-            post(source, MESSAGE_SET, object);
-        }
+        else if (r > 0)
+            post_sample(source, object, time_of(object));
     }
     post(source, MESSAGE_LIST_END, NULL);
 }
 
-static int take(struct source *source, struct http_response *response, struct error *err)
+static int take(struct source *source, struct strbuf *body, struct error *err)
 {
     struct list_page page;
-    int r = list_page_init(&page, source->kind, response->body, err);
+    int r = list_page_init(&page, source->api_kind, body, err);
     if (r == 0)
         post_list(source, &page);
     list_page_release(&page);
@@ -121,40 +174,168 @@ static int fail(const struct http_response *response, struct error *err)
     return error_set(err, -EIO, STR_FMT, STR_ARG(sentence));
 }
 
-static void tell(struct source *source, int r, const struct error *err)
-{
-    const struct poller_options *options = &source->poller->options;
-    struct str kind = api_kinds[source->kind].kind;
-    if (r < 0 && !source->complained)
-        log_error(err, "Samples cannot be fetched; plugins go on with those that they have",
-                  log_str("kind", kind), log_str("path", str_from(source->path)));
-    if (r == 0 && source->complained)
-        log_info(0, "Samples can be fetched again", log_str("kind", kind));
-    source->complained = r < 0;
-    if (options->on_samples)
-        options->on_samples(options->user, source->kind, r == 0, source->oldest_ns);
-}
-
 static void on_done(void *user, struct http_response *response)
 {
     struct source *source = user;
     struct error err = { 0 };
-    source->in_flight = false;
-    if (source->poller->stopping) {
-        look_idle(source->poller);
-        return;
-    }
-    if (source->at_once) {
-        source->at_once = false;
-        request(source, 0);
-        return;
-    }
-    if (source->wanted)
-        tell(source, rest_is_yes(response) ? take(source, response, &err) : fail(response, &err), &err);
-    request(source, source->poller->options.interval_ms);
+    if (ended(source))
+        tell(source, rest_is_yes(response) ? take(source, response->body, &err) : fail(response, &err), &err);
 }
 
-static const struct http_callbacks callbacks = { .on_done = on_done };
+static void list(struct source *source)
+{
+    static const struct http_callbacks callbacks = { .on_done = on_done };
+    struct error err = { 0 };
+    const struct api_request request = { .method = "GET",
+                                         .path = str_from(source->kind->path),
+                                         .accept = API_JSON,
+                                         .urgent = true,
+                                         .unlimited = true,
+                                         .timeout_ms = REQUEST_MS,
+                                         .body_bytes_max = BODY_BYTES_MAX,
+                                         .callbacks = &callbacks,
+                                         .user = source };
+    if (api_send(source->poller->options.api, &request, &source->id, &err) < 0)
+        log_error(&err, "A request for samples was not taken", log_str("path", str_from(source->kind->path)));
+    else
+        source->in_flight = true;
+}
+
+/* ---- Prometheus ---- */
+static void post_round(struct source *source, struct prometheus_round *round)
+{
+    const struct prometheus *prometheus = source->poller->prometheus;
+    int64_t newest_ns = 0;
+    source->oldest_ns = 0;
+    post(source, MESSAGE_LIST_BEGIN, NULL);
+    map_for(prometheus_round_found(round), slot) {
+        const struct measured *measured = slot->value;
+        struct live_object *object = source->kind->round == ROUND_PODS
+                                         ? prometheus_pod_sample(prometheus, measured)
+                                         : prometheus_node_sample(prometheus, measured, &source->past);
+        if (object)
+            post_sample(source, object, measured->at_ns);
+        newest_ns = MAX(newest_ns, measured->at_ns);
+    }
+    post(source, MESSAGE_LIST_END, NULL);
+    if (newest_ns >= source->past.until_ns)
+        sample_past_release(&source->past);
+}
+
+static void on_round(void *user, struct prometheus_round *round, int r, const struct error *err)
+{
+    struct source *source = user;
+    struct error why = *err;
+    if (!ended(source))
+        return;
+    if (r == 0 && source->kind->round == ROUND_QUERIES) {
+        _cleanup_(strbuf_release) struct strbuf list = { 0 };
+        prometheus_round_write(round, &list);
+        r = take(source, &list, &why);
+    } else if (r == 0) {
+        post_round(source, round);
+    }
+    tell(source, r, &why);
+}
+
+/* Without it, statistics begin with what comes from now on. */
+static void on_past(void *user, struct prometheus_round *round, int r, const struct error *err)
+{
+    struct source *source = user;
+    if (!ended(source))
+        return;
+    source->looked_back = true;
+    if (r == 0)
+        sample_past_take(&source->past, prometheus_round_found(round));
+    else
+        log_info(1, "Prometheus does not tell the samples of the last quarter of an hour",
+                 log_str("err", str_from(err->text)));
+    wait(source, 0);
+}
+
+/* What another source had is not true for ever. */
+static void empty(struct source *source)
+{
+    post(source, MESSAGE_LIST_BEGIN, NULL);
+    post(source, MESSAGE_LIST_END, NULL);
+}
+
+static void ask(struct source *source)
+{
+    const struct poller *poller = source->poller;
+    enum round_kind kind = source->kind->round;
+    if (kind == ROUND_NODES && !poller->options.lookup->by_name.len) {
+        wait(source, NODES_LOOK_MS); /* nothing could be found out about whose samples they are */
+        return;
+    }
+    bool looks_back =
+        kind == ROUND_NODES && !source->looked_back && prometheus_asks(poller->prometheus, ROUND_HISTORY);
+    if (!prometheus_asks(poller->prometheus, kind)) {
+        empty(source);
+        return;
+    }
+    source->in_flight = true;
+    source->round = prometheus_round_begin(&(struct round_options){ .prometheus = poller->prometheus,
+                                                                    .lookup = poller->options.lookup,
+                                                                    .kind = looks_back ? ROUND_HISTORY : kind,
+                                                                    .done = looks_back ? on_past : on_round,
+                                                                    .user = source });
+}
+
+/* ---- when ---- */
+static void ring(struct loop_timer *timer)
+{
+    struct source *source = container_of(timer, struct source, timer);
+    (source->poller->prometheus ? ask : source->kind->path ? list : empty)(source);
+}
+
+static void cancel(struct source *source)
+{
+    if (source->round)
+        prometheus_round_cancel(source->round);
+    else if (source->in_flight)
+        api_cancel(source->poller->options.api, source->id);
+}
+
+struct want {
+    struct poller *poller;
+    uint64_t kinds;
+    const struct prometheus *prometheus;
+};
+
+static void want(void *context)
+{
+    const struct want *want = context;
+    struct poller *poller = want->poller;
+    bool is_other = poller->prometheus != want->prometheus;
+    for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++) {
+        struct source *source = &poller->sources[i];
+        source->api_kind = source->kind->kind ? source->kind->kind
+                                              : object_kind_from(STR(QUERY_API_VERSION), STR(QUERY_KIND));
+        source->wanted = source->api_kind && want->kinds >> source->api_kind & 1;
+        source->at_once = source->in_flight;
+        if (is_other) {
+            sample_past_release(&source->past);
+            source->looked_back = false;
+        }
+        loop_timer_stop(loop_of(source), &source->timer);
+        cancel(source);
+        if (source->wanted && !source->in_flight)
+            wait(source, 0);
+    }
+    poller->prometheus = want->prometheus;
+}
+
+static void stop(void *context)
+{
+    struct poller *poller = context;
+    poller->stopping = true;
+    for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++) {
+        loop_timer_stop(loop_of(&poller->sources[i]), &poller->sources[i].timer);
+        cancel(&poller->sources[i]);
+    }
+    look_idle(poller);
+}
 
 /* ---- from other threads ---- */
 struct poller *poller_start(const struct poller_options *options)
@@ -164,46 +345,15 @@ struct poller *poller_start(const struct poller_options *options)
     if (poller->options.interval_ms <= 0)
         poller->options.interval_ms = INTERVAL_MS_DEFAULT;
     completion_init(&poller->idle);
-    poller->sources[0] = (struct source){ .poller = poller,
-                                          .kind = KIND_NODE_METRICS,
-                                          .path = "/apis/metrics.k8s.io/v1beta1/nodes" };
-    poller->sources[1] = (struct source){ .poller = poller,
-                                          .kind = KIND_POD_METRICS,
-                                          .path = "/apis/metrics.k8s.io/v1beta1/pods" };
+    for (size_t i = 0; i < ARRAY_SIZE(source_kinds); i++)
+        poller->sources[i] =
+            (struct source){ .poller = poller, .kind = &source_kinds[i], .timer.ring = ring };
     return poller;
 }
 
-struct want {
-    struct poller *poller;
-    uint64_t kinds;
-};
-
-static void want(void *context)
+void poller_want(struct poller *poller, uint64_t kinds, const struct prometheus *prometheus)
 {
-    const struct want *want = context;
-    for (size_t i = 0; i < ARRAY_SIZE(want->poller->sources); i++) {
-        struct source *source = &want->poller->sources[i];
-        source->wanted = want->kinds >> source->kind & 1;
-        source->at_once = source->in_flight;
-        if (source->in_flight) /* it may be one that waits for its time */
-            api_cancel(want->poller->options.api, source->id);
-        request(source, 0);
-    }
-}
-
-void poller_want(struct poller *poller, uint64_t kinds)
-{
-    loop_run_wait(api_loop(poller->options.api), want, &(struct want){ poller, kinds });
-}
-
-static void stop(void *context)
-{
-    struct poller *poller = context;
-    poller->stopping = true;
-    for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++)
-        if (poller->sources[i].in_flight)
-            api_cancel(poller->options.api, poller->sources[i].id);
-    look_idle(poller);
+    loop_run_wait(api_loop(poller->options.api), want, &(struct want){ poller, kinds, prometheus });
 }
 
 void poller_stop(struct poller *poller)
@@ -212,6 +362,8 @@ void poller_stop(struct poller *poller)
         return;
     loop_run(api_loop(poller->options.api), stop, poller);
     completion_wait(&poller->idle, INT64_MAX);
+    for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++)
+        sample_past_release(&poller->sources[i].past);
     arena_release(&poller->scratch);
     completion_release(&poller->idle);
     free(poller);

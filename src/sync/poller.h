@@ -1,33 +1,40 @@
 /* poller.h: measured use, fetched again and again, as messages to the core.
  *
- *     GET /apis/metrics.k8s.io/v1beta1/nodes ──▶ LIST_BEGIN SET SET ... LIST_END     every interval
+ *     GET /apis/metrics.k8s.io/v1beta1/nodes ──┐
+ *                                              ├──▶ LIST_BEGIN SET SET ... LIST_END     every interval
+ *     queries to a Prometheus ─────────────────┘
  *
- * The metrics API has no watch. A list of it enters the core like a list of any other kind, so samples are recorded and
+ * Neither source has a watch. Samples enter the core like a list of any other kind, so they are recorded and
  * replayed. Only kinds that an enabled plugin wants are fetched; of others nothing is sent. A failure changes nothing:
  * the samples that are there grow old, and plugins look at their age. It is logged once until it is over.
  *
- * A kind has no thread: callbacks of api_send() on the I/O thread drive it. */
+ * A kind has no thread: a timer and callbacks of requests on the I/O thread drive it. */
 #ifndef SYNC_POLLER_H
 #define SYNC_POLLER_H
 
 #include "client/api.h"
 #include "sync/inbox.h"
+#include "sync/prometheus.h"
 
 struct poller;
+struct node_lookup;
 
 struct poller_options {
     struct api *api;
     struct inbox *inbox;
-    int64_t interval_ms; /* 0: 30 s */
-    /* Samples came, the oldest of that time (nanoseconds since 1970; 0: there is none), or did not come. On the I/O
-     * thread. May be NULL. */
-    void (*on_samples)(void *user, enum api_kind kind, bool ok, int64_t oldest_ns);
+    const struct node_lookup *lookup; /* of the I/O thread; outlives the poller */
+    int64_t interval_ms;              /* 0: 30 s */
+    /* Samples came, the oldest of that time (nanoseconds since 1970; 0: there is none), or did not come. `source` is
+     * "nodes.metrics.k8s.io", "pods.prometheus" and so on. On the I/O thread. May be NULL. */
+    void (*on_samples)(void *user, const char *source, bool ok, int64_t oldest_ns);
     void *user;
 };
 
 struct poller *poller_start(const struct poller_options *options);
-/* Kinds (1 << enum api_kind, or'ed) to fetch from now on, now and at each interval. From any thread but the api's. */
-void poller_want(struct poller *poller, uint64_t kinds);
+/* Kinds (1 << enum api_kind, or'ed) to fetch from now on, now and at each interval: from the Prometheus, or from
+ * metrics.k8s.io if that is NULL. When this returns, nothing more is asked of another Prometheus, which may be freed.
+ * From any thread but the api's. */
+void poller_want(struct poller *poller, uint64_t kinds, const struct prometheus *prometheus);
 /* Ends everything and waits for it; before api_free() and inbox_free(), not from a callback. NULL is fine. */
 void poller_stop(struct poller *poller);
 

@@ -35,8 +35,20 @@ static struct log_value about(const struct reflector *r)
 
 /* ---- messages ---- */
 
+/* The addresses of a node serve its name alone: the core does not see them, and a recording does not have them. */
+static void note_node(struct node_lookup *lookup, enum inbox_message_kind kind, struct node *node)
+{
+    if (kind == MESSAGE_REMOVE)
+        node_lookup_remove(lookup, node->meta.name);
+    else
+        node_lookup_set(lookup, node);
+    node->status.addresses.len = 0;
+}
+
 void reflector_post(struct reflector *r, enum inbox_message_kind kind, struct live_object *object)
 {
+    if (object && r->watched->kind == KIND_NODE && r->all->options.node_lookup)
+        note_node(r->all->options.node_lookup, kind, object->object.ptr);
     struct inbox_message *message = inbox_message_new(kind);
     message->api_kind = r->watched->kind;
     message->object = object;

@@ -32,6 +32,7 @@
 
 #include "client/api.h"
 #include "sync/inbox.h"
+#include "sync/node_lookup.h"
 #include "sync/watched.h"
 
 struct reflectors;
@@ -62,6 +63,7 @@ struct reflector_options {
     /* The API server answers again after a time without; on the I/O thread. NULL is fine. */
     void (*on_answering)(void *user);
     void *user;
+    struct node_lookup *node_lookup; /* to be kept up to date, on the I/O thread; outlives this. NULL: none */
     uint64_t
         source_kinds; /* 1 << enum api_kind, or'ed: objects that keep the bytes that they came in, meta.source */
 };

@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
 """Every panel of the dashboard shows something, and every alert can be evaluated: a real Prometheus reads a live scheduler
 under load, and is asked what Grafana would ask."""
-import json
 import math
 import os
 import shlex
 import subprocess
 import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 from case import Case, main, node, pod, server  # noqa: E402
-from monitoring import ROOT, alerts, needs, panels, rules  # noqa: E402
+from monitoring import ROOT, alerts, panels, rules  # noqa: E402
+from prometheus import Prometheus, needs  # noqa: E402
 
 SCRAPE_S = 1
 # What Grafana puts in the place of its variables.
@@ -39,12 +36,10 @@ def queries(wanted):
     return found
 
 
-class Prometheus:
-    """A process that reads one scheduler, as the ServiceMonitor says."""
+class Reader(Prometheus):
+    """A Prometheus that reads one scheduler, as the ServiceMonitor says."""
 
     def __init__(self, case, scheduler):
-        self.case, self.port = case, server.free_port()
-        self.log = case.path("prometheus.log")
         job = {"scheme": "https", "scrape_interval": "%ds" % SCRAPE_S, "scrape_timeout": "%ds" % SCRAPE_S,
                "authorization": {"credentials": case.api.access.token}, "tls_config": {"insecure_skip_verify": True}}
         # Kubernetes' service discovery sets the labels of the pod in which berth runs.
@@ -56,33 +51,7 @@ class Prometheus:
         jobs[1].update({"honor_labels": True,
                         "metric_relabel_configs": [{"source_labels": ["node"], "regex": "^$", "action": "keep"}]})
         case.write("rules.yaml", rules())
-        config = case.write("prometheus.yaml", json.dumps({
-            "global": {"evaluation_interval": "1s"}, "rule_files": [case.path("rules.yaml")], "scrape_configs": jobs}))
-        with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                ["prometheus", "--config.file", config, "--storage.tsdb.path", case.path("data"),
-                 "--web.listen-address=127.0.0.1:%d" % self.port], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        case.addCleanup(self.process.wait)
-        case.addCleanup(self.process.kill)
-        case.wait("Prometheus is ready", self.is_ready)
-
-    def is_ready(self):
-        if self.process.poll() is not None:
-            with open(self.log, encoding="utf-8") as log:
-                self.case.fail("Prometheus ended:\n" + log.read())
-        try:
-            with urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % self.port, timeout=server.PATIENCE) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
-
-    def ask(self, path, **query):
-        url = "http://127.0.0.1:%d/api/v1/%s?%s" % (self.port, path, urllib.parse.urlencode(query))
-        try:
-            with urllib.request.urlopen(url, timeout=server.PATIENCE) as answer:
-                return json.load(answer)["data"]
-        except urllib.error.HTTPError as error:
-            self.case.fail("%s: %s" % (query, error.read().decode()))
+        super().__init__(case, jobs, **{"global": {"evaluation_interval": "1s"}, "rule_files": [case.path("rules.yaml")]})
 
     def values(self, query):
         """The numbers that a query returns. A quantile of nothing is no number."""
@@ -138,7 +107,7 @@ class Dashboard(Case):
 
     @needs("prometheus")
     def test_panels_have_data(self):
-        self.prometheus = Prometheus(self, self.scheduler)
+        self.prometheus = Reader(self, self.scheduler)
         self.start_load()
         self.have_data(queries(lambda row: row != "Samples"), self.load)
         found = self.wait("every rule was evaluated", self.evaluated)
@@ -158,7 +127,7 @@ class Dashboard(Case):
     def test_panels_of_samples_have_data(self):
         if not any(series.startswith(SAMPLES) for series in self.wait("metrics are served", self.page)):
             self.skipTest("no sampler runs in this test, so that the panels of the row Samples have no data")
-        self.prometheus = Prometheus(self, self.scheduler)
+        self.prometheus = Reader(self, self.scheduler)
         self.have_data(queries(lambda row: row == "Samples"), lambda: None)
 
     def page(self):

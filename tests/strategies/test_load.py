@@ -134,17 +134,22 @@ class Neutral:
 
 
 class Provider:
-    """Arguments of the Trimaran family that have no effect here."""
+    """Arguments of the Trimaran family that name the source of samples."""
 
     def test_provider(self):
-        for source in ({"watcherAddress": "http://watcher:2020"}, {"metricProvider": {"type": "SignalFx"}},
-                       {"metricProvider": {"type": "Prometheus", "address": "http://prometheus:9090", "token": "t",
-                                           "insecureSkipVerify": True}}):
+        for source, line in (({"watcherAddress": "http://watcher:2020"}, "watcherAddress has no effect"),
+                             ({"metricProvider": {"type": "SignalFx"}}, "SignalFx is not supported")):
             err = self.accept({**(self.args or {}), **source})
-            self.assertEqual(err.count("berth's own sampler is used"), 1, err)
+            self.assertEqual(err.count(line), 1, err)
+
+    def test_prometheus(self):
+        """Takes effect in a live scheduler (tests/live/test_prometheus.py), and changes nothing here."""
+        err = self.accept({**(self.args or {}), "metricProvider": {
+            "type": "Prometheus", "address": "http://prometheus:9090", "token": "t", "insecureSkipVerify": True}})
+        self.assertNotIn("metricProvider", err)
 
     def test_without_provider(self):
-        self.assertNotIn("sampler", self.accept(self.args))
+        self.assertNotIn("no effect", self.accept(self.args))
 
     def test_type_meta(self):
         self.accept({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": self.plugin + "Args",

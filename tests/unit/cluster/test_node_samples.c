@@ -56,7 +56,7 @@ static void test_many(void **state _unused_)
                  i, i);
         fixture_load(&f, text);
     }
-    assert_int_equal(sample(&f)->history_len, SAMPLES_MAX);
+    assert_int_equal(sample(&f)->history.len, SAMPLES_MAX);
     assert_true(cpu(&f, STATISTIC_LATEST) == 1000.0 * (3 * SAMPLES_MAX - 1));
     assert_true(cpu(&f, STATISTIC_AVERAGE) == 1000.0 * (2 * SAMPLES_MAX + (SAMPLES_MAX - 1) / 2.0));
     assert_true(sample(&f)->values[SAMPLE_MEMORY][STATISTIC_AVERAGE] < 0);

@@ -118,6 +118,21 @@ static void bytes_that_are_no_text_are_written_as_such(void **state _unused_)
     loaded_release(&loaded);
 }
 
+/* Of sources of samples; a token elsewhere is no secret that is known. */
+static void tokens_are_hidden(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf got = { 0 };
+    config_hide_secrets(
+        STR("[{\"token\":\"a\",\"metricProvider\":{\"address\":\"}\\\"token\\\":\\\"b\",\"token\":"
+            "\"c\\\"d\"}},{\"metricProvider\":{\"type\":\"x\"},\"token\":\"e\"},{\"keyData\":\"f\"},"
+            "{\"metricProvider\":{\"token\":\"g\",\"type\":\"x\"}}]"),
+        &got);
+    assert_string_equal(
+        got.text, "[{\"token\":\"a\",\"metricProvider\":{\"address\":\"}\\\"token\\\":\\\"b\",\"token\":"
+                  "\"REDACTED\"}},{\"metricProvider\":{\"type\":\"x\"},\"token\":\"e\"},{\"keyData\":"
+                  "\"REDACTED\"},{\"metricProvider\":{\"token\":\"REDACTED\",\"type\":\"x\"}}]");
+}
+
 static void secrets_are_hidden(void **state _unused_)
 {
     _cleanup_(strbuf_release) struct strbuf got = { 0 };
@@ -138,6 +153,7 @@ int main(void)
         cmocka_unit_test(default_of_the_program_is_that_of_an_empty_file),
         cmocka_unit_test(bytes_that_are_no_text_are_written_as_such),
         cmocka_unit_test(secrets_are_hidden),
+        cmocka_unit_test(tokens_are_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
