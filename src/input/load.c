@@ -113,11 +113,17 @@ static void count_ignored(struct load *load, struct str kind)
 
 /* ---- documents ---- */
 
+static bool reads(const struct load *load, enum api_kind kind)
+{
+    return kind != KIND_UNKNOWN && kind < KIND_LIVE_FIRST &&
+           (kind != KIND_CONFIG_MAP || load->reads_config_maps);
+}
+
 /* A kind by its name alone; KIND_UNKNOWN: none that is read. */
-static enum api_kind kind_named(struct str kind)
+static enum api_kind kind_named(const struct load *load, struct str kind)
 {
     for (int i = KIND_UNKNOWN + 1; i < KIND_LIVE_FIRST; i++)
-        if (str_eq(api_kinds[i].kind, kind))
+        if (str_eq(api_kinds[i].kind, kind) && reads(load, (enum api_kind)i))
             return (enum api_kind)i;
     return KIND_UNKNOWN;
 }
@@ -126,7 +132,7 @@ static enum api_kind kind_named(struct str kind)
 static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                   struct str version, struct error *err)
 {
-    enum api_kind meant = kind_named(kind);
+    enum api_kind meant = kind_named(load, kind);
     if (meant != KIND_UNKNOWN && str_empty(version))
         return doc_error(doc, val, -EINVAL, err, "apiVersion: a " STR_FMT " needs one, such as " STR_FMT,
                          STR_ARG(kind), STR_ARG(api_kinds[meant].api_version));
@@ -141,7 +147,7 @@ static int load_object(void *user, const struct doc *doc, yyjson_val *val, struc
 {
     struct load *load = user;
     enum api_kind known = object_kind_from(version, kind);
-    if (known == KIND_UNKNOWN || known >= KIND_LIVE_FIRST)
+    if (!reads(load, known))
         return ignore(load, doc, val, kind, version, err);
     struct object object;
     int r = object_decode_as(doc, val, known, &load->arena, &object, err);

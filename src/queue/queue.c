@@ -672,8 +672,7 @@ void queue_end_postponed(struct queue *queue, int64_t now_ns)
 /* ---- another configuration ---- */
 static uint32_t number_of(const struct queue *queue, const struct queued_pod *entry)
 {
-    return profile_number(queue->options.profiles, queue->options.profiles_len,
-                          entry->pod->api->spec.scheduler_name);
+    return profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
 }
 
 /* What is remembered for the pod is by index of plugins that are gone. Events are not remembered for a pod that has no
@@ -711,6 +710,17 @@ static void gather_all(struct queue *queue)
         if (is_waiting(*entry))
             take_out(queue, *entry);
     wait_lists_release(queue);
+}
+
+void queue_judge_anew(struct queue *queue, const struct pod_info *pod, int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (entry && entry->place == QUEUE_IN_FLIGHT) {
+        go_on_in_flight(queue, entry);
+    } else if (entry) {
+        take_out(queue, entry);
+        judge_anew(queue, entry, now_ns);
+    }
 }
 
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns)

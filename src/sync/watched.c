@@ -5,9 +5,9 @@
 #include "base/percent.h"
 
 #define WATCHED(name, resource, page_len, required, older, selector) \
-    { KIND_##name, resource, page_len, required, older, selector, false, 0 },
+    { KIND_##name, resource, page_len, required, older, selector, false, 0, NULL },
 #define WATCHED_WITH(gate, name, resource, page_len, older) \
-    { KIND_##name, resource, page_len, false, older, "", true, FEATURE_##gate },
+    { KIND_##name, resource, page_len, false, older, "", true, FEATURE_##gate, NULL },
 const struct watched_kind watched_kinds[] = {
 #include "sync/watched.def"
 };
@@ -41,6 +41,10 @@ bool watched_path(const struct watched_kind *watched, uint32_t version, struct s
     strbuf_str(path, group);
     strbuf_puts(path, group.len ? "/" : "");
     strbuf_str(path, name);
+    if (watched->namespace) {
+        strbuf_puts(path, "/namespaces/");
+        percent_encode(path, str_from(watched->namespace), "-._~");
+    }
     strbuf_printf(path, "/%s?", watched->resource);
     if (watched->field_selector[0])
         watched_query(path, "fieldSelector", str_from(watched->field_selector));

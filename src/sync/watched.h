@@ -14,6 +14,7 @@ struct watched_kind {
     const char *field_selector; /* "": none */
     bool has_gate;              /* watched only with the gate, and not known to every server */
     enum feature gate;
+    const char *namespace; /* the only one that is watched; NULL: all */
 };
 
 extern const struct watched_kind watched_kinds[];
