@@ -81,14 +81,23 @@ uint32_t policy_change_derive(struct engine *engine)
     return count;
 }
 
-/* The same where the profiles stay: no other pod is judged anew. */
+/* The same where the profiles stay: no other pod is judged anew. Those that are keep their order. */
 static uint32_t derive_and_judge(struct engine *engine, int64_t now_ns)
 {
     pod_vec found = { 0 };
+    VEC(struct queued_pod *) waiting = { 0 };
     derive_stale(engine, &found);
-    vec_for(&found, pod)
-        queue_judge_anew(&engine->queue, *pod, now_ns);
+    vec_for(&found, pod) {
+        struct queued_pod *entry = queue_find(&engine->queue, *pod);
+        if (entry)
+            *vec_push(&waiting) = entry;
+    }
+    if (waiting.len)
+        vec_sort(&waiting, queued_by_arrival);
+    vec_for(&waiting, entry)
+        queue_judge_anew(&engine->queue, (*entry)->pod, now_ns);
     uint32_t count = (uint32_t)found.len;
+    vec_release(&waiting);
     vec_release(&found);
     return count;
 }

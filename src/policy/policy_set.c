@@ -147,23 +147,29 @@ static bool has_selector(const struct policy *policy)
     return policy->spec.pod_selector || policy->spec.namespace_selector;
 }
 
-static bool selects(const struct policy *policy, const struct pod *pod, const struct namespace *namespace)
+static bool is_for(const struct policy *policy, const struct namespace *namespace)
 {
     static const struct str_map no_labels;
-    const struct str_map *labels = namespace ? &namespace->meta.labels : &no_labels;
-    const struct policy_spec *spec = &policy->spec;
-    return has_selector(policy) &&
-           (!spec->pod_selector || label_selector_matches(spec->pod_selector, &pod->meta.labels)) &&
-           (!spec->namespace_selector || label_selector_matches(spec->namespace_selector, labels));
+    const struct label_selector *selector = policy->spec.namespace_selector;
+    return !selector || label_selector_matches(selector, namespace ? &namespace->meta.labels : &no_labels);
+}
+
+static bool selects(const struct policy *policy, const struct pod *pod, const struct namespace *namespace)
+{
+    const struct label_selector *selector = policy->spec.pod_selector;
+    return has_selector(policy) && (!selector || label_selector_matches(selector, &pod->meta.labels)) &&
+           is_for(policy, namespace);
 }
 
 /* True: the label decides. */
-static bool look_at_label(const struct policy_set *set, const struct meta *meta, const struct policy **ret)
+static bool look_at_label(const struct policy_set *set, const struct meta *meta,
+                          const struct namespace *namespace, const struct policy **ret)
 {
     const struct str *value = meta ? str_map_get(&meta->labels, STR(POLICY_LABEL)) : NULL;
     if (!value)
         return false;
-    *ret = value->len ? policy_set_find(set, *value) : NULL;
+    const struct policy *found = value->len ? policy_set_find(set, *value) : NULL;
+    *ret = found && is_for(found, namespace) ? found : NULL;
     return !value->len || *ret;
 }
 
@@ -174,10 +180,10 @@ const struct policy *policy_set_choose(const struct policy_set *set, const struc
     const struct namespace *namespace =
         cluster_get(&cluster->namespaces, (struct str){ 0 }, pod->meta.namespace);
     *ret_by = POLICY_BY_POD_LABEL;
-    if (look_at_label(set, &pod->meta, &found))
+    if (look_at_label(set, &pod->meta, namespace, &found))
         return found;
     *ret_by = POLICY_BY_NAMESPACE_LABEL;
-    if (look_at_label(set, namespace ? &namespace->meta : NULL, &found))
+    if (look_at_label(set, namespace ? &namespace->meta : NULL, namespace, &found))
         return found;
     *ret_by = POLICY_BY_SELECTOR;
     for (uint32_t i = 0; i < set->len; i++)

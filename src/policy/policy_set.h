@@ -7,7 +7,8 @@
  *     2. the same label of its namespace
  *     3. the first policy by name whose podSelector and namespaceSelector match (one that has neither does not count)
  *     4. default-policy, if it has no selectors
- * A label with an empty value means no policy, a label that names an unknown policy means nothing.
+ * A label with an empty value means no policy. A label means nothing if it names an unknown policy, or one whose
+ * namespaceSelector does not match: the users of a namespace cannot take a policy that is not for them.
  *
  * A set does not change. Pods refer to its policies: it stays until the last of them is gone. */
 #ifndef POLICY_POLICY_SET_H

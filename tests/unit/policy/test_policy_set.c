@@ -26,6 +26,8 @@ static const struct {
     { "one of two selectors", "plain", "app: z", "default-policy", POLICY_BY_DEFAULT },
     { "the other one", "team-z", "app: other", "default-policy", POLICY_BY_DEFAULT },
     { "a namespace without labels that are known", "missing", "app: z", "default-policy", POLICY_BY_DEFAULT },
+    { "a policy for other namespaces", "plain", "scheduling.berth.dev/policy: z-team", "default-policy", POLICY_BY_DEFAULT },
+    { "a policy for this one", "team-z", "scheduling.berth.dev/policy: z-team", "z-team", POLICY_BY_POD_LABEL },
     { "none for a namespace", "without", "kind: batch", NULL, 0 },
 };
 
