@@ -151,7 +151,7 @@ struct columns {
 };
 
 struct cluster {
-    struct features features; /* set before the first object, and never changed */
+    struct features features;          /* set before the first object, and never changed */
     const struct pod_deriver *deriver; /* NULL: pods are decided as they are */
     void *deriver_context;
     struct intern syms;

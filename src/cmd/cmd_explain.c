@@ -91,7 +91,7 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
 
 /* What it takes to decide: the plugins and extenders of the pod's profile. */
 struct deciders {
-    struct profile profile, variant; /* a variant: its policy has weights */
+    struct profile profile, variant;  /* a variant: its policy has weights */
     struct http_extenders *extenders; /* those of the configuration, called or not */
 };
 

@@ -131,17 +131,6 @@ static void on_new_leader(void *user _unused_, struct str identity)
     log_info(1, "New leader elected", log_str("identity", identity));
 }
 
-void scheduler_event(struct daemon *daemon, struct object_ref about, const char *type, const char *reason,
-                     struct str note)
-{
-    recorder_event(daemon->recorder, &(struct recorder_event){ .regarding = about,
-                                                               .type = str_from(type),
-                                                               .reason = str_from(reason),
-                                                               .note = note,
-                                                               .controller = daemon->name,
-                                                               .legacy = true });
-}
-
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
     struct daemon *daemon = user;
@@ -152,17 +141,6 @@ static void on_lease_event(void *user, const struct event_subject *lease, struct
     snprintf(daemon->about_uid, sizeof(daemon->about_uid), STR_FMT, STR_ARG(lease->uid));
     pthread_mutex_unlock(&daemon->about_lock);
     scheduler_event(daemon, about, "Normal", "LeaderElection", note);
-}
-
-void scheduler_event_about_itself(struct daemon *daemon, bool failed, const char *reason, struct str note)
-{
-    struct object_ref about = daemon->about;
-    char uid[sizeof(daemon->about_uid)];
-    pthread_mutex_lock(&daemon->about_lock);
-    memcpy(uid, daemon->about_uid, sizeof(uid));
-    pthread_mutex_unlock(&daemon->about_lock);
-    about.uid = str_from(uid);
-    scheduler_event(daemon, about, failed ? "Warning" : "Normal", reason, note);
 }
 
 /* A scheduler that does not lead reports its configuration as well. */

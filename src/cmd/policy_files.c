@@ -90,11 +90,12 @@ static struct live_object *object_of(const struct policy_files *files)
     record_copy(info->type, &files->known->map, &live->arena, map);
     map->meta.kind = KIND_CONFIG_MAP;
     map->meta.uid = STR("folder");
-    map->meta.resource_version =
-        arena_printf(&live->arena, "%llu", (unsigned long long)files->number);
-    live->object = (struct object){
-        .kind = KIND_CONFIG_MAP, .ptr = map, .meta = &map->meta, .api_version = info->api_version, .kind_name = info->kind
-    };
+    map->meta.resource_version = arena_printf(&live->arena, "%llu", (unsigned long long)files->number);
+    live->object = (struct object){ .kind = KIND_CONFIG_MAP,
+                                    .ptr = map,
+                                    .meta = &map->meta,
+                                    .api_version = info->api_version,
+                                    .kind_name = info->kind };
     return live;
 }
 
@@ -159,15 +160,15 @@ static void on_slow_look(struct reread *looks)
     struct policy_files *files = container_of(looks, struct policy_files, looks);
     if (!files->is_slow)
         log_warning("Folder of scheduling policies cannot be read, nothing changes",
-                    log_str("err", STR("reading it takes too long")), log_str("folder", str_from(files->folder)));
+                    log_str("err", STR("reading it takes too long")),
+                    log_str("folder", str_from(files->folder)));
     files->is_slow = true;
 }
 
 void policy_files_start(struct policy_files *files, struct loop *loop, struct inbox *inbox)
 {
     files->inbox = inbox;
-    files->looks =
-        (struct reread){ .read = look, .took = looked, .slow = on_slow_look, .slow_ms = SLOW_MS };
+    files->looks = (struct reread){ .read = look, .took = looked, .slow = on_slow_look, .slow_ms = SLOW_MS };
     files->started = true;
     reread_start(&files->looks, loop, monotonic_ns());
 }

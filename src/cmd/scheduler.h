@@ -49,9 +49,9 @@ struct daemon {
     struct attempts *attempts; /* of pods, lately */
     struct serve *serve;       /* NULL: --secure-port=0 */
     struct dump *dump;
-    struct policy_files *policy_files;           /* of --policy-dir; NULL: none */
+    struct policy_files *policy_files;          /* of --policy-dir; NULL: none */
     const char *policy_namespace, *policy_name; /* of --policy-configmap; NULL: none */
-    struct str name; /* that we go by in events that are about no pod */
+    struct str name;                            /* that we go by in events that are about no pod */
     pthread_mutex_t about_lock;
     struct object_ref about; /* what such an event is about: the Lease, or where it would be */
     char about_uid[64];
@@ -68,7 +68,7 @@ struct daemon {
  * code. Other threads of the process must have these signals blocked. */
 int scheduler_main(int argc, char **argv);
 
-/* An event about an object that is no pod; about the scheduler itself. */
+/* scheduler_events.c: an event about an object that is no pod; about the scheduler itself. */
 void scheduler_event(struct daemon *daemon, struct object_ref about, const char *type, const char *reason,
                      struct str note);
 void scheduler_event_about_itself(struct daemon *daemon, bool failed, const char *reason, struct str note);

@@ -305,7 +305,8 @@ static int check_policies(struct check *check)
     if (flags->policy_configmap.len && flags->policy_dir.len)
         return error_set(check->err, -EINVAL, "--policy-dir and --policy-configmap exclude each other");
     if (flags->policy_configmap.len && !flags_names_object(flags->policy_configmap))
-        return error_set(check->err, -EINVAL, "--policy-configmap: expected NAMESPACE/NAME, got \"" STR_FMT "\"",
+        return error_set(check->err, -EINVAL,
+                         "--policy-configmap: expected NAMESPACE/NAME, got \"" STR_FMT "\"",
                          STR_ARG(flags->policy_configmap));
     return 0;
 }

@@ -178,9 +178,9 @@ struct engine {
     struct profile *profiles; /* of the present generation */
     uint32_t profiles_len;
     struct generation now;
-    struct engine_setup setup;      /* that it is made of */
-    VEC(struct generation) retired; /* that pods being bound still need */
-    int64_t retired_look_ns;        /* when to look at them again */
+    struct engine_setup setup;               /* that it is made of */
+    VEC(struct generation) retired;          /* that pods being bound still need */
+    int64_t retired_look_ns;                 /* when to look at them again */
     struct policies *policies, own_policies; /* policy_change.h; NULL: there were never any */
     struct {
         bool all;                 /* any pod may have another policy than it was derived by */

@@ -44,8 +44,8 @@ static struct str with_policy(struct str note, const struct pod *pod, struct are
     if (!pod->policy)
         return note;
     struct str policy = arena_printf(arena, " (scheduling policy " STR_FMT ")", STR_ARG(pod->policy->name));
-    return arena_printf(arena, STR_FMT STR_FMT,
-                        STR_ARG(presentable(note, NOTE_LEN_MAX - policy.len, arena)), STR_ARG(policy));
+    return arena_printf(arena, STR_FMT STR_FMT, STR_ARG(presentable(note, NOTE_LEN_MAX - policy.len, arena)),
+                        STR_ARG(policy));
 }
 
 /* The object regarding, and the related one (NULL: none). */

@@ -27,8 +27,9 @@ struct input_options {
     const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
     const char *config;            /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
-    const char *policy_dir, *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
-    bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
+    const char *policy_dir,
+        *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
+    bool calls_extenders;   /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
 };
 

@@ -12,8 +12,8 @@ enum { FILE_BYTES_MAX = 1 << 20, FILES_MAX = 1000 };
 static int is_policy_file(const struct dirent *entry)
 {
     struct str name = str_from(entry->d_name);
-    return entry->d_name[0] != '.' && (str_ends_with(name, STR(".yaml")) || str_ends_with(name, STR(".yml")) ||
-                                       str_ends_with(name, STR(".json")));
+    return entry->d_name[0] != '.' && (str_ends_with(name, STR(".yaml")) ||
+                                       str_ends_with(name, STR(".yml")) || str_ends_with(name, STR(".json")));
 }
 
 static int read_one(const char *folder, const char *name, struct arena *arena, struct pair *ret,

@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Its *.yaml, *.yml and *.json, by name; hidden files and folders in it are passed over. The ConfigMap is named after the
- * folder, has no namespace, and lives in the arena. */
+/* Its *.yaml, *.yml and *.json, by name; hidden files are passed over. The ConfigMap is named after the folder, has no
+ * namespace, and lives in the arena. */
 int policy_folder_read(const char *folder, struct arena *arena, struct config_map *ret, struct error *err);
 
 #endif

@@ -38,7 +38,7 @@ struct core_options {
     int64_t samples_ms;           /* between two lists of samples, where a plugin wants them [30000] */
     bool has_policies;            /* from the ConfigMap below, or from messages that the caller posts */
     const char *policy_namespace, *policy_name;
-    int64_t drain_ms;             /* for what is on its way when it is to stop [5000] */
+    int64_t drain_ms; /* for what is on its way when it is to stop [5000] */
     /* The same for requests without an answer, of extenders too: they may still change the cluster. 0: as drain_ms */
     int64_t settle_ms;
     /* For metrics and logs of others; on the core thread. May be NULL. */

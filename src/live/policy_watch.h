@@ -1,8 +1,8 @@
 /* policy_watch.h: what policies come from, as messages to the core: the ConfigMap of --policy-configmap, and the
  * PriorityClasses that policies name.
  *
- * Neither is among what the stock role of a scheduler may read. A refusal is logged once; it is asked again more and more
- * slowly (sync/reflector.h), and scheduling goes on with what is known. */
+ * Neither is among what the stock role of a scheduler may read. A refusal is logged once; it is asked again more and
+ * more slowly (sync/reflector.h), and scheduling goes on with what is known. */
 #ifndef LIVE_POLICY_WATCH_H
 #define LIVE_POLICY_WATCH_H
 

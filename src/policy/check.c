@@ -109,8 +109,9 @@ static void check_toleration(const struct toleration *toleration, const struct p
                problems);
     check_word(toleration->effect, effects, ARRAY_SIZE(effects), true, PATH_FIELD(at, "effect"), problems);
     if (!toleration->key.len && !exists)
-        problem_text(problems, PATH_FIELD(at, "operator"), toleration->operator,
-                     "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
+        problem_text(
+            problems, PATH_FIELD(at, "operator"), toleration->operator,
+            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
     if (exists && toleration->value.len)
         problem_text(problems, PATH_FIELD(at, "value"), toleration->value,
                      "value must be empty when `operator` is 'Exists'");

@@ -670,11 +670,6 @@ void queue_end_postponed(struct queue *queue, int64_t now_ns)
 }
 
 /* ---- another configuration ---- */
-static uint32_t number_of(const struct queue *queue, const struct queued_pod *entry)
-{
-    return profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
-}
-
 /* What is remembered for the pod is by index of plugins that are gone. Events are not remembered for a pod that has no
  * profile any more. */
 static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
@@ -682,7 +677,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
     in_flight_ungroup(queue, entry);
     entry->interested = entry->helped = 0;
     entry->helped_anyway = true;
-    entry->profile = number_of(queue, entry);
+    entry->profile = profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
     if (entry->profile == queue->options.profiles_len) {
         in_flight_remove(queue, entry);
         entry->profile = 0;
@@ -691,7 +686,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 
 static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
 {
-    entry->profile = number_of(queue, entry);
+    entry->profile = profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
     assert(entry->profile < queue->options.profiles_len);
     entry->unschedulable = entry->pending = 0;
     entry->gate = GATE_NONE;

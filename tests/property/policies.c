@@ -14,13 +14,17 @@ static const char *const parts[] = {
     "  pluginWeights: {PodTopologySpread: %u, ImageLocality: 9}\n",
     "  tolerations: [{key: dedicated, operator: Exists}, {key: gpu, value: batch, tolerationSeconds: %u}]\n",
     "  tolerations: [{operator: Exists, tolerationSeconds: %u}]\n",
-    "  nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: %u, preference: {matchExpressions: [{key: "
+    "  nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: %u, preference: "
+    "{matchExpressions: [{key: "
     "disk, operator: In, values: [ssd, nvme]}]}}]}\n",
-    "  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: rack, "
+    "  nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+    "[{matchExpressions: [{key: rack, "
     "operator: NotIn, values: [r%u]}]}, {matchExpressions: [{key: gen, operator: Gt, values: ['1']}]}]}}\n",
-    "  topologySpreadConstraints: [{maxSkew: %u, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: "
+    "  topologySpreadConstraints: [{maxSkew: %u, topologyKey: topology.kubernetes.io/zone, "
+    "whenUnsatisfiable: "
     "DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]\n",
-    "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}, "
+    "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway, "
+    "labelSelector: {}, "
     "matchLabelKeys: [app]}, {maxSkew: %u, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: "
     "ScheduleAnyway, labelSelector: {}}]\n",
     "  priorityClass: system-cluster-critical # %u\n",
@@ -57,8 +61,8 @@ static struct str write_policy(struct random_fixture *fixture, uint32_t number)
 }
 
 /* Pods are other versions afterwards; their objects stay. */
-static void find_again(struct random_fixture *fixture, const struct meta *const *metas, struct pod_info **pods,
-                       size_t len)
+static void find_again(struct random_fixture *fixture, const struct meta *const *metas,
+                       struct pod_info **pods, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         pods[i] = cluster_find_pod(&fixture->cluster, metas[i]->namespace, metas[i]->name);

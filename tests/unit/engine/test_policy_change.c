@@ -4,12 +4,15 @@
 #include "engine/binding.h"
 #include "plugins/registry.h"
 
-#define MAP(policies) "{kind: ConfigMap, metadata: {name: policies, namespace: system}, data: {p.yaml: \"" policies "\"}}"
+#define MAP(policies) \
+    "{kind: ConfigMap, metadata: {name: policies, namespace: system}, data: {p.yaml: \"" policies "\"}}"
 #define POLICY(name, spec) \
-    "---\\napiVersion: scheduling.k8s.io/v1\\nkind: SchedulingPolicy\\nmetadata: {name: " name "}\\nspec: {" spec "}\\n"
+    "---\\napiVersion: scheduling.k8s.io/v1\\nkind: SchedulingPolicy\\nmetadata: {name: " name \
+    "}\\nspec: {" spec "}\\n"
 #define LABELLED(policy) ", labels: {scheduling.berth.dev/policy: " policy "}"
 #define ON(pool) \
-    "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: pool, " \
+    "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: " \
+    "[{matchExpressions: [{key: pool, " \
     "operator: In, values: [" pool "]}]}]}}"
 #define NODE_IN(name, pool) \
     "{kind: Node, metadata: {name: " name ", labels: {pool: " pool \
@@ -183,7 +186,8 @@ static void test_namespaces(void **state)
     fixture_load(&h.e.f, POD("p", "1", ""));
     host_settle(&h);
     assert_place(&h, "p", QUEUE_UNSCHEDULABLE);
-    fixture_load(&h.e.f, "{kind: Namespace, metadata: {name: default, labels: {scheduling.berth.dev/policy: x}}}");
+    fixture_load(&h.e.f,
+                 "{kind: Namespace, metadata: {name: default, labels: {scheduling.berth.dev/policy: x}}}");
     pass(&h);
     assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "p");
     host_end(&h);

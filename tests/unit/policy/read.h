@@ -8,7 +8,8 @@
 #include "policy/policies.h"
 
 #define POLICY(name, spec) \
-    "apiVersion: scheduling.k8s.io/v1\nkind: SchedulingPolicy\nmetadata: {name: " name "}\nspec: {" spec "}\n"
+    "apiVersion: scheduling.k8s.io/v1\nkind: SchedulingPolicy\nmetadata: {name: " name "}\nspec: {" spec "}" \
+    "\n"
 
 /* A ConfigMap system/policies with one text. */
 static inline int read_text(const char *text, struct policy_set **ret, struct error *err)

@@ -3,7 +3,8 @@
 
 #include "api/labels.h"
 
-#define REQUIRED(terms) "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" terms "]}}"
+#define REQUIRED(terms) \
+    "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" terms "]}}"
 #define IS(key, value) "{matchExpressions: [{key: " key ", operator: In, values: [" value "]}]}"
 
 struct case_ {
@@ -45,7 +46,8 @@ static void test_required_affinity(void **state)
     (void)state;
     struct case_ c;
     begin(&c, REQUIRED(IS("zone", "a") ", " IS("disk", "ssd")));
-    const struct pod *pod = derived(&c, "affinity: {" REQUIRED(IS("gpu", "x") ", " IS("gpu", "v") ", {}") "}");
+    const struct pod *pod =
+        derived(&c, "affinity: {" REQUIRED(IS("gpu", "x") ", " IS("gpu", "v") ", {}") "}");
     const struct node_selector *selector = pod->spec.affinity->node->required;
     static const char *const zones[] = { "a", "b" }, *const disks[] = { "ssd", "hdd" },
                              *const gpus[] = { "x", "v", "z" };
@@ -57,7 +59,8 @@ static void test_required_affinity(void **state)
                                          { STR("gpu"), str_from(gpus[g]) },
                                          { STR("zone"), str_from(zones[z]) } };
                 bool want = (z == 0 || d == 0) && g < 2;
-                assert_int_equal(node_selector_matches(selector, STR("n"), &(struct str_map){ labels, 3 }), want);
+                assert_int_equal(node_selector_matches(selector, STR("n"), &(struct str_map){ labels, 3 }),
+                                 want);
             }
     assert_int_equal(pod_info_object(c.f.last_pod)->spec.affinity->node->required->terms.len, 3);
     end(&c);
@@ -70,8 +73,9 @@ static void test_affinity_of_the_policy_alone(void **state)
     begin(&c, REQUIRED(IS("zone", "a")));
     assert_int_equal(derived(&c, "")->spec.affinity->node->required->terms.len, 1);
     assert_null(pod_info_object(c.f.last_pod)->spec.affinity);
-    const struct pod *pod = derived(&c, "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
-                                        "[{topologyKey: zone, labelSelector: {}}]}}");
+    const struct pod *pod =
+        derived(&c, "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                    "[{topologyKey: zone, labelSelector: {}}]}}");
     assert_non_null(pod->spec.affinity->pod);
     assert_int_equal(pod->spec.affinity->node->required->terms.len, 1);
     end(&c);
@@ -81,15 +85,22 @@ static void test_lists(void **state)
 {
     (void)state;
     struct case_ c;
-    begin(&c, "tolerations: [{key: spot, operator: Exists}], nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
-              "[{weight: 80, preference: " IS("type", "fast") "}]}, topologySpreadConstraints: "
-              "[{maxSkew: 5, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}, "
-              "{maxSkew: 6, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]");
+    begin(
+        &c,
+        "tolerations: [{key: spot, operator: Exists}], nodeAffinity: "
+        "{preferredDuringSchedulingIgnoredDuringExecution: "
+        "[{weight: 80, preference: " IS(
+            "type",
+            "fast") "}]}, topologySpreadConstraints: "
+                    "[{maxSkew: 5, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}, "
+                    "{maxSkew: 6, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]");
     const struct pod *pod =
-        derived(&c, "tolerations: [{key: own}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
-                    "[{weight: 1, preference: " IS("a", "b") "}]}}, topologySpreadConstraints: "
-                    "[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}, "
-                    "{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}]");
+        derived(&c, "tolerations: [{key: own}], affinity: {nodeAffinity: "
+                    "{preferredDuringSchedulingIgnoredDuringExecution: "
+                    "[{weight: 1, preference: " IS(
+                        "a", "b") "}]}}, topologySpreadConstraints: "
+                                  "[{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}, "
+                                  "{maxSkew: 2, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}]");
     assert_int_equal(pod->spec.tolerations.len, 2);
     assert_str(pod->spec.tolerations.items[1].key, "spot");
     assert_int_equal(pod->spec.affinity->node->preferred.len, 2);
@@ -131,8 +142,10 @@ static void test_other_schedulers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_required_affinity), cmocka_unit_test(test_affinity_of_the_policy_alone),
-        cmocka_unit_test(test_lists),             cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_required_affinity),
+        cmocka_unit_test(test_affinity_of_the_policy_alone),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_priority),
         cmocka_unit_test(test_other_schedulers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,10 @@
 static void test_fields(void **state)
 {
     (void)state;
-    struct policy_set *set = must_read(
-        POLICY("p", "resourceWeights: {storage: 20, cpu: 50, memory: 30}, priorityClass: batch, "
-                    "pluginWeights: {ImageLocality: 0}, tolerations: [{key: a, operator: Exists}], "
-                    "podSelector: {matchLabels: {app: web}}"));
+    struct policy_set *set =
+        must_read(POLICY("p", "resourceWeights: {storage: 20, cpu: 50, memory: 30}, priorityClass: batch, "
+                              "pluginWeights: {ImageLocality: 0}, tolerations: [{key: a, operator: Exists}], "
+                              "podSelector: {matchLabels: {app: web}}"));
     const struct policy *policy = policy_set_find(set, STR("p"));
     assert_non_null(policy);
     assert_int_equal(policy->spec.resource_weights.len, 3);
@@ -53,27 +53,35 @@ static const struct {
     { POLICY("p", "resourceWeights: {storage: 1, ephemeral-storage: 1}"),
       "means ephemeral-storage, which has a weight of its own" },
     { POLICY("p", "pluginWeights: {NodeName: 1}"),
-      "p.yaml:4:34: spec.pluginWeights[NodeName]: Invalid value: \"NodeName\": no plugin of this name scores nodes" },
+      "p.yaml:4:34: spec.pluginWeights[NodeName]: Invalid value: \"NodeName\": no plugin of this name scores "
+      "nodes" },
     { POLICY("p", "pluginWeights: {ImageLocality: -1}"), "must be between 0 and 100, inclusive" },
     { POLICY("''", ""), "p.yaml:3:18: metadata.name: Required value: pods name their policy by it" },
     { POLICY("a/b", ""), "p.yaml:3:18: metadata.name: Invalid value: \"a/b\"" },
-    { POLICY("p", "") "---\n" POLICY("p", ""),
-      "p.yaml:6:1: metadata.name: \"p\" is the name of another policy, at ConfigMap system/policies: p.yaml:1" },
+    { POLICY("p", "") "---\n" POLICY("p", ""), "p.yaml:6:1: metadata.name: \"p\" is the name of another "
+                                               "policy, at ConfigMap system/policies: p.yaml:1" },
     { POLICY("p", "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}"),
       "must have at least one node selector term" },
     { POLICY("p", "nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
                   "[{matchExpressions: [{key: a, operator: Near}]}]}}"),
       "nodeSelectorTerms[0].matchExpressions[0].operator" },
-    { POLICY("p", "nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}"),
+    { POLICY(
+          "p",
+          "nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {}}]}"),
       "weight: Invalid value: 0: must be in the range 1-100" },
     { POLICY("p", "tolerations: [{operator: Equal}]"), "operator must be Exists when `key` is empty" },
     { POLICY("p", "tolerations: [{key: a, operator: Exists, effect: Never}]"),
       "spec.tolerations[0].effect: Unsupported value: \"Never\"" },
-    { POLICY("p", "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"),
-      "spec.topologySpreadConstraints[0].labelSelector: Required value: a constraint without one counts no pods" },
-    { POLICY("p", "topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: Sometimes, labelSelector: {}}]"),
+    { POLICY(
+          "p",
+          "topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]"),
+      "spec.topologySpreadConstraints[0].labelSelector: Required value: a constraint without one counts no "
+      "pods" },
+    { POLICY("p", "topologySpreadConstraints: [{topologyKey: zone, whenUnsatisfiable: Sometimes, "
+                  "labelSelector: {}}]"),
       "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than 0" },
-    { POLICY("p", "podSelector: {matchExpressions: [{key: a, operator: Gt}]}"), "spec.podSelector: Forbidden" },
+    { POLICY("p", "podSelector: {matchExpressions: [{key: a, operator: Gt}]}"),
+      "spec.podSelector: Forbidden" },
     { "a: [", "p.yaml:" },
 };
 

@@ -1,13 +1,33 @@
 /* Which policy a pod gets. */
 #include "read.h"
 
-static const char policies[] =
-    POLICY("default-policy", "priorityClass: usual") "---\n"
-    POLICY("blue", "priorityClass: blue") "---\n"
-    POLICY("green", "priorityClass: green") "---\n"
-    POLICY("m-batch", "podSelector: {matchLabels: {kind: batch}}") "---\n"
-    POLICY("n-batch", "podSelector: {matchExpressions: [{key: kind, operator: Exists}]}") "---\n"
-    POLICY("z-team", "namespaceSelector: {matchLabels: {team: z}}, podSelector: {matchLabels: {app: z}}");
+static const char *const policies[] = {
+    POLICY("default-policy", "priorityClass: usual"),
+    POLICY("blue", "priorityClass: blue"),
+    POLICY("green", "priorityClass: green"),
+    POLICY("m-batch", "podSelector: {matchLabels: {kind: batch}}"),
+    POLICY("n-batch", "podSelector: {matchExpressions: [{key: kind, operator: Exists}]}"),
+    POLICY("z-team", "namespaceSelector: {matchLabels: {team: z}}, podSelector: {matchLabels: {app: z}}"),
+};
+
+static struct policy_set *read_all(void)
+{
+    struct strbuf text = { 0 };
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+        strbuf_printf(&text, "---\n%s", policies[i]);
+    struct policy_set *set = must_read(text.text);
+    strbuf_release(&text);
+    return set;
+}
+
+static const struct {
+    const char *name, *labels;
+} namespaces[] = {
+    { "plain", "" },
+    { "labelled", "scheduling.berth.dev/policy: blue" },
+    { "without", "scheduling.berth.dev/policy: ''" },
+    { "team-z", "team: z" },
+};
 
 static const struct {
     const char *what, *namespace, *pod_labels, *want;
@@ -15,7 +35,8 @@ static const struct {
 } cases[] = {
     { "none of it", "plain", "", "default-policy", POLICY_BY_DEFAULT },
     { "a label", "plain", "scheduling.berth.dev/policy: green", "green", POLICY_BY_POD_LABEL },
-    { "before the namespace's", "labelled", "scheduling.berth.dev/policy: green", "green", POLICY_BY_POD_LABEL },
+    { "before the namespace's", "labelled", "scheduling.berth.dev/policy: green", "green",
+      POLICY_BY_POD_LABEL },
     { "a label of the namespace", "labelled", "", "blue", POLICY_BY_NAMESPACE_LABEL },
     { "before selectors", "labelled", "kind: batch", "blue", POLICY_BY_NAMESPACE_LABEL },
     { "an unknown name", "labelled", "scheduling.berth.dev/policy: pink", "blue", POLICY_BY_NAMESPACE_LABEL },
@@ -26,8 +47,10 @@ static const struct {
     { "one of two selectors", "plain", "app: z", "default-policy", POLICY_BY_DEFAULT },
     { "the other one", "team-z", "app: other", "default-policy", POLICY_BY_DEFAULT },
     { "a namespace without labels that are known", "missing", "app: z", "default-policy", POLICY_BY_DEFAULT },
-    { "a policy for other namespaces", "plain", "scheduling.berth.dev/policy: z-team", "default-policy", POLICY_BY_DEFAULT },
-    { "a policy for this one", "team-z", "scheduling.berth.dev/policy: z-team", "z-team", POLICY_BY_POD_LABEL },
+    { "a policy for other namespaces", "plain", "scheduling.berth.dev/policy: z-team", "default-policy",
+      POLICY_BY_DEFAULT },
+    { "a policy for this one", "team-z", "scheduling.berth.dev/policy: z-team", "z-team",
+      POLICY_BY_POD_LABEL },
     { "none for a namespace", "without", "kind: batch", NULL, 0 },
 };
 
@@ -36,15 +59,14 @@ static void test_choice(void **state)
     (void)state;
     struct fixture f;
     FIXTURE_BARE(&f);
-    fixture_load(&f, "{kind: Namespace, metadata: {name: plain}}\n---\n"
-                     "{kind: Namespace, metadata: {name: labelled, labels: {scheduling.berth.dev/policy: blue}}}\n---\n"
-                     "{kind: Namespace, metadata: {name: without, labels: {scheduling.berth.dev/policy: ''}}}\n---\n"
-                     "{kind: Namespace, metadata: {name: team-z, labels: {team: z}}}");
-    struct policy_set *set = must_read(policies);
+    for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
+        fixture_loadf(&f, "{kind: Namespace, metadata: {name: %s, labels: {%s}}}", namespaces[i].name,
+                      namespaces[i].labels);
+    struct policy_set *set = read_all();
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         enum policy_source by;
-        fixture_loadf(&f, "{kind: Pod, metadata: {name: p%zu, namespace: %s, labels: {%s}}}", i, cases[i].namespace,
-                      cases[i].pod_labels);
+        fixture_loadf(&f, "{kind: Pod, metadata: {name: p%zu, namespace: %s, labels: {%s}}}", i,
+                      cases[i].namespace, cases[i].pod_labels);
         const struct policy *found = policy_set_choose(set, &f.cluster, f.last_pod->api, &by);
         if (!cases[i].want) {
             assert_null(found);
