@@ -78,6 +78,11 @@ class Policies(cli.Case):
         self.assertEqual((found["policy"], found["best"]), ("gpu-policy", ["gpu"]))
         self.assertNotIn("policy", self.explain(objects, "train"))
 
+    def test_the_example(self):
+        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "policies")
+        found = self.berth("simulate", "-f", folder, "--policy-configmap=kube-system/scheduling-policies", "-o", "json")
+        self.assertEqual(self.placed(found.json), {"ml/train": "gpu-1", "reports/nightly": "spot-1", "shop/web": "plain-1"})
+
     def test_simulate(self):
         flag = self.users()
         placed = self.placed(self.simulate(CLUSTER, flag))
