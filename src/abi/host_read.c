@@ -10,7 +10,7 @@ enum api_kind host_kind(const char *kind)
 {
     struct str name = kind ? str_from(kind) : STR("");
     for (int i = KIND_UNKNOWN + 1; i < KIND_EXTRA_FIRST; i++)
-        if (str_eq(api_kinds[i].kind, name))
+        if (i != KIND_CONFIG_MAP && str_eq(api_kinds[i].kind, name)) /* those are the scheduler's own */
             return (enum api_kind)i;
     return extra_kind_named(name);
 }

@@ -163,6 +163,8 @@ static int make_kinds(struct loaded_plugin *loaded, const char *file, struct err
         if (kind == KIND_UNKNOWN && extra.api_version.len && extra.kind.len && !extra.name.len &&
             !extra.namespace.len)
             kind = object_kind_from(extra.api_version, extra.kind);
+        if (kind == KIND_CONFIG_MAP) /* the one of the tables is for the scheduler's own */
+            kind = extra_kind_find(extra.api_version, extra.kind);
         if (kind == KIND_UNKNOWN && extra.api_version.len && !extra.name.len && !extra.namespace.len)
             kind = extra_kind_add(&extra, &why);
         if (!kind_is_sampled(kind) && !kind_is_extra(kind))

@@ -124,8 +124,10 @@ bool extra_kind_is_own(enum api_kind kind)
     return str_starts_with(extra_kind_of(kind)->api_version, STR("metrics.berth.dev/"));
 }
 
+/* ConfigMaps are of a kind of the tables, too. */
 bool extra_kind_has_same_objects(enum api_kind a, enum api_kind b)
 {
-    return a == b || (kind_is_extra(a) && kind_is_extra(b) && str_eq(api_kinds[a].kind, api_kinds[b].kind) &&
-                      str_eq(api_kinds[a].api_version, api_kinds[b].api_version));
+    return a == b ||
+           ((kind_is_extra(a) || kind_is_extra(b)) && str_eq(api_kinds[a].kind, api_kinds[b].kind) &&
+            str_eq(api_kinds[a].api_version, api_kinds[b].api_version));
 }

@@ -21,7 +21,9 @@ extern const struct record_type *const api_derived_attribute_type; /* of struct 
 extern const struct record_type *const api_claim_status_type;      /* of struct claim_status */
 extern const struct record_type *const api_claim_mapping_type;     /* of struct claim_mapping */
 extern const struct record_type *const api_claim_overhead_type;    /* of struct claim_overhead */
-/* Parts of objects that arguments of plugins have as well. */
+/* Parts of objects that arguments of plugins, or scheduling policies, have as well. */
+RECORD_TYPE(label_selector, struct label_selector);
+RECORD_TYPE(toleration, struct toleration);
 RECORD_TYPE(node_affinity, struct node_affinity);
 RECORD_TYPE(spread_constraint, struct spread_constraint);
 RECORD_TYPE(node_claim, struct node_claim);

@@ -276,10 +276,30 @@ struct pod_status {
     struct extended_claim_status *extended_claim;
     struct node_claim_list node_claims; /* nodeAllocatableResourceClaimStatuses */
 };
+/* How a pod came to its policy. */
+#define POLICY_SOURCES(X) \
+    X(POD_LABEL, "label of the pod") \
+    X(NAMESPACE_LABEL, "label of its namespace") \
+    X(SELECTOR, "selector of the policy") \
+    X(DEFAULT, "default")
+enum policy_source {
+#define X(name, text) POLICY_BY_##name,
+    POLICY_SOURCES(X)
+#undef X
+        POLICY_SOURCE_COUNT
+};
+/* What all layers know of a scheduling policy; the rest is policy/document.h's. */
+struct pod_policy {
+    struct str name;
+    bool weighs; /* its pods are decided with other weights: by a variant of their profile */
+};
 struct pod {
     struct meta meta;
     struct pod_spec spec;
     struct pod_status status;
+    /* The policy that the spec is complemented by; NULL: the spec is the API server's. Never decoded. */
+    const struct pod_policy *policy;
+    enum policy_source policy_by;
 };
 
 /* ---- node ---- */
@@ -470,6 +490,11 @@ struct priority_class {
     struct str preemption_policy;
 };
 
+struct config_map {
+    struct meta meta;
+    struct str_map data;
+};
+
 /* ---- dynamic resources ---- */
 #include "api/device_types.h"
 
@@ -569,6 +594,7 @@ struct extra_object {
     X(DEVICE_TAINT_RULE, "DeviceTaintRule", "resource.k8s.io/v1", device_taint_rule, false) \
     X(NODE_METRICS, "NodeMetrics", "metrics.k8s.io/v1beta1", node_metrics, false) \
     X(POD_METRICS, "PodMetrics", "metrics.k8s.io/v1beta1", pod_metrics, true) \
+    X(CONFIG_MAP, "ConfigMap", "v1", config_map, true) \
     X(BINDING, "Binding", "v1", binding, true) \
     X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \
     X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true)

@@ -626,6 +626,8 @@ static void store_touched(struct cluster *cluster, enum api_kind kind)
     case KIND_NODE_METRICS:
     case KIND_POD_METRICS:
         break; /* rows change: node_samples_changed() */
+    case KIND_CONFIG_MAP:
+        break; /* no plugin sees one */
     default:
         cluster->storage_version++;
     }

@@ -31,8 +31,22 @@ struct node_claims {
     struct arena arena;
 };
 
+/* Decides by which object a pod is decided: its own, or one that is made of it and has more in its spec. */
+struct pod_deriver {
+    /* Returns `object`, or another pod that is released with release(). */
+    const struct pod *(*derive)(void *context, const struct pod *object);
+    void (*release)(const struct pod *derived);
+};
+
+/* An object that versions of a pod were derived from. */
+struct shared_object {
+    const struct pod *object;
+    uint32_t refs;
+};
+
 struct pod_info {
-    const struct pod *api;
+    const struct pod *api;        /* what plugins see; derived or not */
+    struct shared_object *shared; /* NULL: `api` is the object, and no other version's */
     struct pod_class *class;
     struct node_claims *node_claims; /* NULL: none */
     uint32_t refs;
@@ -116,7 +130,8 @@ struct image_info {
     X(DEVICE_TAINT_RULE, device_taint_rule, device_taint_rules) \
     X(NAMESPACE, namespace, namespaces) \
     X(NODE_METRICS, node_metrics, node_metrics) \
-    X(POD_METRICS, pod_metrics, pod_metrics)
+    X(POD_METRICS, pod_metrics, pod_metrics) \
+    X(CONFIG_MAP, config_map, config_maps)
 
 /* Small numbers, given out and taken back; an epoch tells the users of a number apart. */
 struct number_pool {
@@ -140,6 +155,8 @@ struct cluster {
     struct features features; /* set before the first object, and never changed */
     /* Likewise: a port that two pods on a node have is taken until both have left. Several schedulers place pods. */
     bool shares_ports;
+    const struct pod_deriver *deriver; /* NULL: pods are decided as they are */
+    void *deriver_context;
     struct intern syms;
     VEC(struct node_entry) nodes;
     struct strmap rows_by_name; /* row + 1 as pointer */
@@ -249,6 +266,10 @@ static inline uint64_t cluster_row_version(const struct cluster *cluster, uint32
 /* A pod becomes known. It occupies its spec.nodeName; without one, its status.nominatedNodeName counts. */
 struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *pod);
 struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str namespace, struct str name);
+/* Another version of a pod, of the same object: what is derived from it has changed. */
+struct pod_info *cluster_derive_pod(struct cluster *cluster, struct pod_info *pod);
+/* The object as the API server has it. */
+const struct pod *pod_info_object(const struct pod_info *pod);
 /* Puts a pod on a node (assumed or bound), or takes it off. */
 void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row);
 /* The same by the node's name; the node need not have appeared yet. */

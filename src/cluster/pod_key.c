@@ -85,6 +85,15 @@ static void put_conditions(struct strbuf *out, const struct pod *pod)
     strbuf_putc(out, 0);
 }
 
+/* The weights of its profile are others. What else a policy says is in the pod's spec. */
+static void put_policy(struct strbuf *out, const struct pod *pod)
+{
+    bool weighs = pod->policy && pod->policy->weighs;
+    strbuf_putc(out, weighs);
+    if (weighs)
+        put_str(out, pod->policy->name);
+}
+
 /* Lists that are empty are part of the key like those that are absent, and mean something else here. */
 static void put_lists_given(struct strbuf *out, const struct resource_list *allocated,
                             const struct resource_requirements *resources)
@@ -114,6 +123,7 @@ static const struct {
     void (*put)(struct strbuf *out, const struct pod *pod);
 } reduced[] = {
     { "metadata.ownerReferences", put_controller },
+    { POD_KEY_POLICY, put_policy },
     { "spec.containers[].name", put_container_names },
     { "spec.nodeName", put_node_name },
     { "spec.resourceClaims", put_devices },

@@ -34,6 +34,9 @@ struct key_path {
     struct record_member field;
 };
 
+/* A path for pod_key_read() that no document has: the policy of the pod, if it has weights. */
+#define POD_KEY_POLICY "(policy)"
+
 /* 0, or -EINVAL: a pod has no such field. */
 int pod_key_resolve(const char *path, struct key_path *ret, struct error *err);
 /* The path belongs to the key from now on. Pods that are there get their classes anew. */

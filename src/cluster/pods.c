@@ -24,6 +24,25 @@ struct pod_info *cluster_find_pod(const struct cluster *cluster, struct str name
     return strmap_get(&cluster->pods, object_key(&key, namespace, name));
 }
 
+const struct pod *pod_info_object(const struct pod_info *pod)
+{
+    return pod->shared ? pod->shared->object : pod->api;
+}
+
+/* The host frees its object when no version is made of it any more. */
+static void object_unref(struct cluster *cluster, struct pod_info *pod)
+{
+    struct shared_object *shared = pod->shared;
+    const struct pod *object = pod_info_object(pod);
+    if (pod->api != object)
+        cluster->deriver->release(pod->api);
+    if (shared && --shared->refs)
+        return;
+    free(shared);
+    if (cluster->pod_free)
+        cluster->pod_free(cluster->pod_free_context, object);
+}
+
 /* A version of a pod belongs to its class until the version is freed: also one that is not in the model any more has
  * the amounts of its pod. A class keeps its sample, which does not keep the class: else neither would ever be freed. */
 void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
@@ -38,13 +57,22 @@ void pod_info_unref(struct cluster *cluster, struct pod_info *pod)
     if (refs)
         return;
     node_claims_free(cluster, pod->node_claims);
-    if (cluster->pod_free)
-        cluster->pod_free(cluster->pod_free_context, pod->api);
+    object_unref(cluster, pod);
     free(pod);
 }
 
-struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
+/* `shared`: other versions are made of the object, too; NULL: this is the only one. */
+static struct pod_info *add_version(struct cluster *cluster, const struct pod *object,
+                                    struct shared_object *shared)
 {
+    const struct pod *api =
+        cluster->deriver ? cluster->deriver->derive(cluster->deriver_context, object) : object;
+    if (api != object && !shared) {
+        shared = xmalloc(sizeof(*shared));
+        *shared = (struct shared_object){ .object = object };
+    }
+    if (shared)
+        shared->refs++;
     struct str key = object_key(&cluster->scratch, api->meta.namespace, api->meta.name);
     struct pod_record *record = xmalloc(sizeof(*record) + key.len);
     if (key.len)
@@ -53,6 +81,7 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
     struct pod_info *pod = &record->info;
     *pod = (struct pod_info){
         .api = api,
+        .shared = shared,
         .refs = 1,
         .row = ROW_NONE,
         .nominated_row = ROW_NONE,
@@ -74,6 +103,23 @@ struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *api)
     else if (api->status.nominated_node_name.len)
         cluster_nominate(cluster, pod, row_for_name(cluster, api->status.nominated_node_name));
     return pod;
+}
+
+struct pod_info *cluster_add_pod(struct cluster *cluster, const struct pod *object)
+{
+    return add_version(cluster, object, NULL);
+}
+
+struct pod_info *cluster_derive_pod(struct cluster *cluster, struct pod_info *pod)
+{
+    if (!pod->shared) {
+        pod->shared = xmalloc(sizeof(*pod->shared));
+        *pod->shared = (struct shared_object){ .object = pod->api, .refs = 1 };
+    }
+    int64_t placed_ns = pod->placed_ns;
+    struct pod_info *after = add_version(cluster, pod->shared->object, pod->shared);
+    after->placed_ns = placed_ns;
+    return after;
 }
 
 void cluster_remove_pod(struct cluster *cluster, struct pod_info *pod)

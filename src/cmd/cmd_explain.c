@@ -91,10 +91,26 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
 
 /* What it takes to decide: the plugins and extenders of the pod's profile. */
 struct deciders {
-    struct profile profile;
+    struct profile profile, variant;  /* a variant: its policy has weights */
     struct http_extenders *extenders; /* those of the configuration, called or not */
 };
 
+static int make_variant(struct deciders *deciders, struct input *input, const struct profile_config *config,
+                        const struct pod *pod, struct error *err)
+{
+    if (!pod->policy || !pod->policy->weighs)
+        return 0;
+    const struct profile_variant variant = policy_variant(policy_of(pod));
+    return profile_init_variant(&deciders->variant, &deciders->profile, config, &variant, &input->cluster,
+                                err);
+}
+
+static struct profile *decider(struct deciders *deciders)
+{
+    return deciders->variant.plugins ? &deciders->variant : &deciders->profile;
+}
+
+/* `pod`: as it is decided, with its policy. */
 static int deciders_init(struct deciders *deciders, struct input *input, const struct pod *pod,
                          struct error *err)
 {
@@ -109,12 +125,15 @@ static int deciders_init(struct deciders *deciders, struct input *input, const s
     if (r == 0)
         r = profile_init(&deciders->profile, input->registry, config, &input->cluster, err);
     if (r == 0)
-        profile_extend(&deciders->profile, http_extenders_table(deciders->extenders));
+        r = make_variant(deciders, input, config, pod, err);
+    if (r == 0)
+        profile_extend(decider(deciders), http_extenders_table(deciders->extenders));
     return r;
 }
 
 static void deciders_release(struct deciders *deciders)
 {
+    profile_release(&deciders->variant);
     profile_release(&deciders->profile);
     http_extenders_free(deciders->extenders);
 }
@@ -130,9 +149,9 @@ static int explain(struct input *input, const struct explain_settings *settings,
     int64_t now_ns = 0;
     if (decision_time(settings->now, &now_ns, err) < 0)
         return fail(EXIT_INPUT, err);
-    if (deciders_init(&deciders, input, pod, err) < 0)
+    if (deciders_init(&deciders, input, info->api, err) < 0)
         return fail(EXIT_INPUT, err);
-    explain_pod(&explanation, &deciders.profile, &input->cluster, info,
+    explain_pod(&explanation, decider(&deciders), &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
                                            .extenders = deciders.extenders,
                                            .now_ns = now_ns,

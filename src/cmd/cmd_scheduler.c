@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "cmd/common.h"
+#include "cmd/policy_files.h"
 #include "cmd/scheduler.h"
 #include "config/write.h"
 #include "input/config_folder.h"
@@ -131,18 +132,6 @@ static void on_new_leader(void *user _unused_, struct str identity)
     log_info(1, "New leader elected", log_str("identity", identity));
 }
 
-/* About the scheduler itself. */
-static void send_event(struct daemon *daemon, struct object_ref about, const char *type, const char *reason,
-                       struct str note)
-{
-    recorder_event(daemon->recorder, &(struct recorder_event){ .regarding = about,
-                                                               .type = str_from(type),
-                                                               .reason = str_from(reason),
-                                                               .note = note,
-                                                               .controller = daemon->name,
-                                                               .legacy = true });
-}
-
 static void on_lease_event(void *user, const struct event_subject *lease, struct str note)
 {
     struct daemon *daemon = user;
@@ -152,21 +141,13 @@ static void on_lease_event(void *user, const struct event_subject *lease, struct
     pthread_mutex_lock(&daemon->about_lock);
     snprintf(daemon->about_uid, sizeof(daemon->about_uid), STR_FMT, STR_ARG(lease->uid));
     pthread_mutex_unlock(&daemon->about_lock);
-    send_event(daemon, about, "Normal", "LeaderElection", note);
+    scheduler_event(daemon, about, "Normal", "LeaderElection", note);
 }
 
 /* A scheduler that does not lead reports its configuration as well. */
 static void on_reload_event(void *user, bool failed, struct str note)
 {
-    struct daemon *daemon = user;
-    struct object_ref about = daemon->about;
-    char uid[sizeof(daemon->about_uid)];
-    pthread_mutex_lock(&daemon->about_lock);
-    memcpy(uid, daemon->about_uid, sizeof(uid));
-    pthread_mutex_unlock(&daemon->about_lock);
-    about.uid = str_from(uid);
-    send_event(daemon, about, failed ? "Warning" : "Normal", failed ? "ConfigReloadFailed" : "ConfigReloaded",
-               note);
+    scheduler_event_about_itself(user, failed, failed ? "ConfigReloadFailed" : "ConfigReloaded", note);
 }
 
 static void on_retired(void *user, void *generation)
@@ -481,6 +462,11 @@ static int make_core(struct daemon *daemon, struct error *err)
             .on_samples = on_samples,
             .prometheus_of = config_generation_prometheus,
             .on_applied = daemon->features.release->informers_have_metrics ? on_applied : NULL,
+            .has_policies = daemon->policy_files || daemon->policy_name,
+            .policy_namespace = daemon->policy_namespace,
+            .policy_name = daemon->policy_name,
+            .on_policies = scheduler_on_policies,
+            .post_policies = scheduler_policies_post,
             .on_retired = on_retired,
             .on_restart = on_restart,
             .user = daemon },
@@ -517,7 +503,13 @@ static int start_reload(struct daemon *daemon, struct error *err)
 static int start(struct daemon *daemon, struct error *err)
 {
     static int (*const steps[])(struct daemon *daemon, struct error *err) = {
-        make_client, make_core, make_lease, scheduler_serve_start, start_reload, scheduler_make_vacancies,
+        make_client,
+        make_core,
+        make_lease,
+        scheduler_serve_start,
+        start_reload,
+        scheduler_make_vacancies,
+        scheduler_policies_start,
     };
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++)
@@ -534,6 +526,8 @@ static void daemon_release(struct daemon *daemon)
     lease_free(daemon->lease);
     dump_free(daemon->dump);
     reload_stop(daemon->reload);
+    policy_files_free(daemon->policy_files);
+    daemon->policy_files = NULL;
     core_free(daemon->core);
     observer_free(daemon->observer);
     informers_free(daemon->informers);
@@ -690,7 +684,7 @@ static int load_config(struct daemon *daemon, struct error *err)
         return r;
     daemon->name = arena_str(&daemon->arena, daemon->first->config.profiles.items[0].scheduler_name);
     daemon->reload = reload_new(daemon->first);
-    return 0;
+    return scheduler_policies_read(daemon, err);
 }
 
 /* What a start would look at without any connection. Settings can be written without an API server. */

@@ -23,6 +23,11 @@ const struct option_row input_rows[] = {
       "Another context than the current one of the kubeconfig." },
     { 0, "config", "FILE", OPTION_TEXT, offsetof(struct input_settings, config),
       "A KubeSchedulerConfiguration; without it, what kube-scheduler runs with by default." },
+    { 0, "policy-dir", "FOLDER", OPTION_TEXT, offsetof(struct input_settings, policy_dir),
+      "Files with scheduling policies (docs/POLICIES.md), as the flag of `berth scheduler`." },
+    { 0, "policy-configmap", "NAMESPACE/NAME", OPTION_TEXT,
+      offsetof(struct input_settings, policy_config_map),
+      "The ConfigMap with scheduling policies, which is among the objects of -f." },
     { 0, "emulated-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, emulated),
       "The Kubernetes release whose scheduler is asked: 1.37 (default), or 1.36." },
     { 0, "min-compatibility-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, compatible),
@@ -144,11 +149,23 @@ int read_emulated(const char *version, const struct release **ret, struct error 
     return r;
 }
 
+static int check_policies(const struct input_settings *settings, struct error *err)
+{
+    const char *name = settings->policy_config_map;
+    if (name && settings->policy_dir)
+        return error_set(err, -EINVAL, "--policy-dir and --policy-configmap exclude each other");
+    if (name && !flags_names_object(str_from(name)))
+        return error_set(err, -EINVAL, "--policy-configmap: expected NAMESPACE/NAME, got \"%s\"", name);
+    return 0;
+}
+
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings)
 {
     struct error err = { "" };
     struct listing listing = { 0 };
     struct features features;
+    if (check_policies(settings, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     if (read_features(settings, &features, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (plugins_load(&settings->plugins, settings->config, &err) < 0)
@@ -160,6 +177,8 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .paths_len = settings->files.len,
                                                 .listing = &listing,
                                                 .config = settings->config,
+                                                .policy_dir = settings->policy_dir,
+                                                .policy_config_map = settings->policy_config_map,
                                                 .features = &features,
                                                 .calls_extenders = settings->calls_extenders,
                                                 .registry = plugins_registry() },

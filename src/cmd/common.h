@@ -13,6 +13,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON };
 struct input_settings {
     struct texts files;
     const char *config, *kubeconfig, *context;
+    const char *policy_dir, *policy_config_map;
     int output;                        /* enum output */
     const char *emulated, *compatible; /* releases */
     struct texts gates;

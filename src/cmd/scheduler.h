@@ -52,7 +52,9 @@ struct daemon {
     struct attempts *attempts; /* of pods, lately */
     struct serve *serve;       /* NULL: --secure-port=0 */
     struct dump *dump;
-    struct str name; /* that we go by in events that are about no pod */
+    struct policy_files *policy_files;          /* of --policy-dir; NULL: none */
+    const char *policy_namespace, *policy_name; /* of --policy-configmap; NULL: none */
+    struct str name;                            /* that we go by in events that are about no pod */
     pthread_mutex_t about_lock;
     struct object_ref about; /* what such an event is about: the Lease, or where it would be */
     char about_uid[64];
@@ -68,6 +70,18 @@ struct daemon {
 /* cmd_scheduler.c: runs the scheduler with these flags until SIGINT or SIGTERM; argv[0] is its name. Returns the exit
  * code. Other threads of the process must have these signals blocked. */
 int scheduler_main(int argc, char **argv);
+
+/* scheduler_events.c: an event about an object that is no pod; about the scheduler itself. */
+void scheduler_event(struct daemon *daemon, struct object_ref about, const char *type, const char *reason,
+                     struct str note);
+void scheduler_event_about_itself(struct daemon *daemon, bool failed, const char *reason, struct str note);
+
+/* scheduler_policies.c: scheduling policies. Reads those of a folder, watches it, and posts them to the core. */
+int scheduler_policies_read(struct daemon *daemon, struct error *err);
+int scheduler_policies_start(struct daemon *daemon, struct error *err);
+void scheduler_policies_post(void *user);
+/* For core_options.on_policies. */
+void scheduler_on_policies(void *user, const struct policy_news *news);
 
 /* scheduler_serve.c: health, metrics and the other pages. Needs the core, and the lease if there is one. */
 int scheduler_serve_start(struct daemon *daemon, struct error *err);

@@ -72,6 +72,8 @@ struct scheduler_flags {
     struct arena arena;              /* what the values point into */
 };
 
+/* Is it "NAMESPACE/NAME"? */
+bool flags_names_object(struct str text);
 /* Reads argv[1] and what follows. On failure err has the sentence, and nothing is left to release. */
 int flags_parse(struct scheduler_flags *ret, int argc, char **argv, struct error *err);
 void flags_release(struct scheduler_flags *flags);

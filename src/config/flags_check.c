@@ -292,12 +292,31 @@ static int check_metrics(struct check *check)
     return 0;
 }
 
+/* ---- ours ---- */
+bool flags_names_object(struct str text)
+{
+    struct str name = text, namespace = str_cut(&name, '/');
+    return namespace.len && name.len && str_find(name, '/') < 0;
+}
+
+static int check_policies(struct check *check)
+{
+    const struct scheduler_flags *flags = check->flags;
+    if (flags->policy_configmap.len && flags->policy_dir.len)
+        return error_set(check->err, -EINVAL, "--policy-dir and --policy-configmap exclude each other");
+    if (flags->policy_configmap.len && !flags_names_object(flags->policy_configmap))
+        return error_set(check->err, -EINVAL,
+                         "--policy-configmap: expected NAMESPACE/NAME, got \"" STR_FMT "\"",
+                         STR_ARG(flags->policy_configmap));
+    return 0;
+}
+
 int flags_check(struct scheduler_flags *flags, struct features *ret, struct warnings *warnings,
                 struct error *err)
 {
     static int (*const steps[])(struct check *) = {
         check_legacy,  check_versions,       check_gates,   check_logs,
-        check_serving, check_authentication, check_metrics,
+        check_serving, check_authentication, check_metrics, check_policies,
     };
     struct features features;
     struct check check = { .flags = flags, .features = &features, .warnings = warnings, .err = err };

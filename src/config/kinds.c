@@ -40,3 +40,5 @@ int config_read(const struct doc *doc, yyjson_val *val, const struct record_type
     };
     return record_read(&reader, path, val, type, ret);
 }
+
+const struct record_kind record_WEIGHTS = RECORD_MAP_OF(INT64, struct named_weight, weight);

@@ -11,4 +11,15 @@ RECORD_KIND(OPT_DURATION, struct opt_int64); /* the same, or absent */
 int config_read(const struct doc *doc, yyjson_val *val, const struct record_type *type,
                 const struct path *path, struct arena *arena, void *ret, struct error *err);
 
+/* Weights by name: {cpu: 70, memory: 30}. Sorted by name. */
+struct named_weight {
+    struct str name;
+    int64_t weight;
+};
+struct weight_map {
+    struct named_weight *items;
+    uint32_t len;
+};
+RECORD_KIND(WEIGHTS, struct weight_map);
+
 #endif

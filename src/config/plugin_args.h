@@ -22,6 +22,8 @@ struct plugin_args_kind {
     bool validated_at_setup;
     /* The resources that extenders manage are none of this plugin's. NULL: it has nothing to do with resources. */
     void (*ignore)(void *args, struct str_list resources);
+    /* These arguments with other weights of resources, in the arena. NULL: it has no such weights. */
+    const void *(*reweigh)(const void *args, const struct weight_map *weights, struct arena *arena);
     /* Does the plugin, with these arguments (NULL: its defaults), do what that plugin of older releases did? NULL:
      * always. */
     bool (*covers)(const void *args, struct str plugin);

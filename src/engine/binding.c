@@ -12,6 +12,7 @@
 #include "engine/binding_write.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
+#include "engine/policy_change.h"
 #include "engine/report.h"
 #include "framework/blocking_work.h"
 #include "framework/extender.h"
@@ -233,6 +234,7 @@ static void fail(struct pod_binding *binding, struct status status, int64_t now_
     if (!rejected)
         engine_pod_left(engine, pod, NULL, now_ns);
     report_binding_failure(engine, binding, status, now_ns);
+    policy_change_binding_failed(engine);
     generations_requeue(engine, binding->entry, binding->cycle.profile, blamed.unschedulable_plugins, now_ns);
     if (rejected) /* by its own leaving it is not woken */
         engine_pod_left(engine, pod, &(struct queue_filter){ .except = pod }, now_ns);

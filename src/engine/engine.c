@@ -13,6 +13,7 @@
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
 #include "engine/plugin_ticks.h"
+#include "engine/policy_change.h"
 #include "engine/refusal.h"
 #include "engine/report.h"
 #include "engine/rivals.h"
@@ -79,6 +80,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
         .tables_bytes_max = options->tables_bytes_max,
         .slowest = options->slowest,
         .announces = options->announces && options->host.emit,
+        .policies = options->policies,
         .host = options->host,
     };
     cluster->shares_ports = engine->announces;
@@ -102,7 +104,7 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
     int r = generation_make(engine, &setup, &first, err);
     if (r < 0)
         return r;
-    generation_use(engine, &first, options->config);
+    generation_use(engine, &first, &setup);
     init_queue(engine, options);
     engine->classes = class_cache_new(cluster, engine->tables_bytes_max, &engine->stats);
     if (options->ranks)
@@ -134,6 +136,7 @@ void engine_release(struct engine *engine)
     alarms_release(&engine->alarms);
     vec_release(&engine->tickers);
     queue_release(&engine->queue);
+    policy_change_release(engine);
     forget_cycle(engine);
     arena_release(&engine->arena);
     free(engine->ranking);
@@ -141,7 +144,7 @@ void engine_release(struct engine *engine)
 
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod)
 {
-    return profile_number(engine->profiles, engine->profiles_len, pod->spec.scheduler_name);
+    return profile_of_pod(engine->profiles, engine->profiles_len, pod);
 }
 
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod)
@@ -386,6 +389,7 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     uint32_t waiting = engine->bindings_at[BINDING_ANNOUNCE] + engine->bindings_at[BINDING_BIND];
     if (engine->open.entry || waiting >= engine->host.bindings_max)
         return false;
+    policy_change_settle(engine, now_ns);
     struct queued_pod *entry = queue_pop(&engine->queue);
     if (!entry)
         return false;

@@ -26,6 +26,7 @@
 #include "engine/writes.h"
 #include "framework/profile.h"
 #include "framework/run.h"
+#include "policy/policies.h"
 #include "queue/queue.h"
 
 #define DECISION_PATHS(X) X(PLAIN, "plain") X(SCAN, "scan") X(INDEX, "index")
@@ -53,6 +54,23 @@ struct notice {
     int64_t took_ns, now_ns;         /* since the decision; since 1970 */
 };
 
+/* What came of policies that were set. Everything lives for the time of the call. */
+#define POLICY_RESULTS(X) X(APPLIED, "applied") X(UNCHANGED, "unchanged") X(REFUSED, "refused")
+enum policy_result {
+#define X(name, text) POLICIES_##name,
+    POLICY_RESULTS(X)
+#undef X
+        POLICY_RESULT_COUNT
+};
+
+struct policy_news {
+    enum policy_result result;
+    const struct config_map *map; /* that they came from; NULL: it is gone */
+    const struct policy_set *set; /* in effect now; NULL: none */
+    const struct error *error;    /* why they were refused */
+    uint32_t pods;                /* that are decided otherwise now */
+};
+
 /* Carries out the engine's effects. */
 struct engine_host {
     effect_emit emit; /* NULL: everything counts as done at once, and the caller evicts victims */
@@ -64,6 +82,8 @@ struct engine_host {
     /* Blocking work of a plugin: the host supplies its result, with work_conclude(). NULL: threads do it. */
     void (*takes_work)(void *context, struct cycle_work *work);
     bool replays; /* mailboxes are not read: engine_plugin_message() says what was in them */
+    /* May be NULL. */
+    void (*on_policies)(void *context, const struct policy_news *news);
     /* Nothing of a setup is used any more (struct engine_setup). May be NULL. */
     void (*retired)(void *context, void *owner);
     void *context;
@@ -93,6 +113,7 @@ struct engine_options {
     uint64_t last_ticket;         /* of an engine before this one with the same host */
     bool ranks;                   /* decisions come with a ranking of the nodes */
     bool announces;               /* announce.h: other schedulers share the nodes */
+    struct policies *policies;    /* the caller's, of the cluster; NULL: those of ConfigMaps that are set */
     struct engine_host host;
 };
 
@@ -159,8 +180,15 @@ struct engine {
     struct profile *profiles; /* of the present generation */
     uint32_t profiles_len;
     struct generation now;
-    VEC(struct generation) retired; /* that pods being bound still need */
-    int64_t retired_look_ns;        /* when to look at them again */
+    struct engine_setup setup;               /* that it is made of */
+    VEC(struct generation) retired;          /* that pods being bound still need */
+    int64_t retired_look_ns;                 /* when to look at them again */
+    struct policies *policies, own_policies; /* policy_change.h; NULL: there were never any */
+    struct {
+        bool all;                 /* any pod may have another policy than it was derived by */
+        struct strmap namespaces; /* or the pods of these */
+        bool skipped;             /* pods that are being bound may */
+    } stale;
     struct queue queue;
     struct alarms alarms;
     VEC(struct plugin_instance *) tickers; /* plugins with a timer: plugin_ticks.h */
@@ -207,7 +235,10 @@ int engine_init(struct engine *engine, struct cluster *cluster, const struct eng
                 struct error *err);
 void engine_release(struct engine *engine);
 
-/* The profile that a pod's spec.schedulerName names, or NULL. */
+/* The owner of the present setup is the caller's again: retired() is not called for it. */
+void *engine_take_owner(struct engine *engine);
+
+/* The profile that decides the pod, or NULL. */
 const struct profile *engine_profile(const struct engine *engine, const struct pod *pod);
 /* The number of that profile; engine->profiles_len: none. */
 uint32_t engine_profile_number(const struct engine *engine, const struct pod *pod);

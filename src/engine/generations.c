@@ -10,6 +10,7 @@
 #include "engine/eviction.h"
 #include "engine/plugin_messages.h"
 #include "engine/plugin_ticks.h"
+#include "engine/policy_change.h"
 #include "framework/extender.h"
 #include "framework/probe.h"
 
@@ -17,40 +18,81 @@
 #define LOOK_EVERY_NS (100 * (int64_t)1000000)
 
 /* ---- one generation ---- */
-static void give_back(const struct engine *engine, const struct generation *generation)
+/* Generations of one setup have the same owner: the last of them gives it back. */
+static void give_back(struct engine *engine, struct generation *generation)
 {
-    if (generation->owner && engine->host.retired)
-        engine->host.retired(engine->host.context, generation->owner);
+    void *owner = generation->owner;
+    generation->owner = NULL;
+    bool is_used = engine->now.owner == owner;
+    vec_for(&engine->retired, other)
+        is_used |= other->owner == owner;
+    if (owner && !is_used && engine->host.retired)
+        engine->host.retired(engine->host.context, owner);
+}
+
+void *engine_take_owner(struct engine *engine)
+{
+    void *owner = engine->now.owner;
+    engine->now.owner = NULL;
+    vec_for(&engine->retired, other)
+        if (other->owner == owner)
+            other->owner = NULL;
+    return owner;
 }
 
 static void generation_release(struct engine *engine, struct generation *generation)
 {
     const struct probe *probe = engine->probe;
-    for (uint32_t i = 0; i < generation->len; i++) {
+    for (uint32_t i = generation->len; i > 0; i--) { /* variants go before their profiles */
         if (probe && probe->forget)
-            probe->forget(probe->context, &generation->profiles[i]);
-        profile_release(&generation->profiles[i]);
+            probe->forget(probe->context, &generation->profiles[i - 1]);
+        profile_release(&generation->profiles[i - 1]);
     }
     free(generation->profiles);
     give_back(engine, generation);
 }
 
+static int make_profiles(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
+                         struct error *err)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < setup->config->profiles.len && r == 0; i++)
+        r = profile_init(&ret->profiles[ret->len++], setup->registry, &setup->config->profiles.items[i],
+                         engine->cluster, err);
+    return r;
+}
+
+static int make_variants(struct engine *engine, const struct engine_setup *setup,
+                         const struct policy_set *policies, struct generation *ret, struct error *err)
+{
+    const struct scheduler_config *config = setup->config;
+    int r = 0;
+    for (uint32_t p = 0; policies && p < policies->len; p++) {
+        const struct profile_variant variant = policy_variant(&policies->items[p]);
+        for (uint32_t i = 0; i < config->profiles.len && policies->items[p].shown.weighs && r == 0; i++)
+            r = profile_init_variant(&ret->profiles[ret->len++], &ret->profiles[i],
+                                     &config->profiles.items[i], &variant, engine->cluster, err);
+    }
+    return r;
+}
+
 int generation_make(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
                     struct error *err)
 {
-    const struct scheduler_config *config = setup->config;
-    struct generation made = { .profiles = xcalloc(config->profiles.len, sizeof(*made.profiles)) };
-    for (uint32_t i = 0; i < config->profiles.len; i++) {
-        struct profile *profile = &made.profiles[i];
-        int r = profile_init(profile, setup->registry, &config->profiles.items[i], engine->cluster, err);
-        made.len++;
-        if (r < 0) {
-            generation_release(engine, &made);
-            return r;
-        }
-        profile_extend(profile, setup->extenders);
+    const struct policy_set *policies = engine->policies ? engine->policies->set : NULL;
+    size_t profiles = setup->config->profiles.len, variants = policies ? policies->weighing * profiles : 0;
+    struct generation made = { .profiles = xcalloc(profiles + variants, sizeof(*made.profiles)) };
+    int r = make_profiles(engine, setup, &made, err);
+    if (r == 0)
+        r = make_variants(engine, setup, policies, &made, err);
+    if (r < 0) {
+        generation_release(engine, &made);
+        return r;
+    }
+    for (uint32_t i = 0; i < made.len; i++) {
+        profile_extend(&made.profiles[i], setup->extenders);
         if (engine->percentage_override.set)
-            profile->percentage.set = false;
+            made.profiles[i].percentage.set = false;
     }
     made.owner = setup->owner;
     *ret = made;
@@ -58,8 +100,12 @@ int generation_make(struct engine *engine, const struct engine_setup *setup, str
 }
 
 void generation_use(struct engine *engine, const struct generation *generation,
-                    const struct scheduler_config *config)
+                    const struct engine_setup *setup)
 {
+    const struct scheduler_config *config = setup->config;
+    engine->setup = *setup;
+    if (engine->policies)
+        engine->policies->config = config;
     engine->now = *generation;
     engine->profiles = generation->profiles;
     engine->profiles_len = generation->len;
@@ -120,7 +166,7 @@ void generations_tick(struct engine *engine, int64_t now_ns)
 }
 
 /* Blocking work of one of its plugins does not end: it stays as it is, and its mailboxes are not read any more. */
-static void generation_abandon(const struct engine *engine, const struct generation *generation)
+static void generation_abandon(struct engine *engine, struct generation *generation)
 {
     for (uint32_t i = 0; i < generation->len; i++)
         atomic_store(&generation->profiles[i].mailbox.reader, NULL);
@@ -191,20 +237,34 @@ static void remove_without_profile(struct engine *engine, int64_t now_ns)
     vec_release(&found);
 }
 
-int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, int64_t now_ns,
-                       struct error *err)
+void generation_replace(struct engine *engine, const struct generation *generation,
+                        const struct engine_setup *setup)
 {
-    struct generation made, old = engine->now;
-    int r = generation_make(engine, setup, &made, err);
-    if (r < 0)
-        return r;
+    struct generation old = engine->now;
     class_cache_free(engine->classes); /* tables are of the profiles that made them */
     engine->classes = class_cache_new(engine->cluster, engine->tables_bytes_max, &engine->stats);
     *vec_push(&engine->retired) = old;
     engine->retired_look_ns = 0;
-    generation_use(engine, &made, setup->config);
-    remove_without_profile(engine, now_ns);
-    struct queue_options queue = generation_queue(engine, setup->config);
+    generation_use(engine, generation, setup);
+}
+
+void generation_judge_anew(struct engine *engine, int64_t now_ns)
+{
+    struct queue_options queue = generation_queue(engine, engine->setup.config);
     queue_reconfigure(&engine->queue, &queue, now_ns);
+}
+
+int engine_reconfigure(struct engine *engine, const struct engine_setup *setup, int64_t now_ns,
+                       struct error *err)
+{
+    struct generation made;
+    int r = generation_make(engine, setup, &made, err);
+    if (r < 0)
+        return r;
+    generation_replace(engine, &made, setup);
+    remove_without_profile(engine, now_ns);
+    engine->stale.all = engine->policies; /* which pods have policies depends on the profiles' names */
+    policy_change_derive(engine);
+    generation_judge_anew(engine, now_ns);
     return 0;
 }

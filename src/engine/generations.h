@@ -17,12 +17,17 @@ static inline bool generation_has(const struct generation *generation, const str
     return profile >= generation->profiles && profile < generation->profiles + generation->len;
 }
 
-/* Profiles for a setup. Failed: nothing is left of them. */
+/* Profiles for a setup, with variants for the policies in effect. Failed: nothing is left of them. */
 int generation_make(struct engine *engine, const struct engine_setup *setup, struct generation *ret,
                     struct error *err);
 /* Of the profiles that decide from now on. */
 void generation_use(struct engine *engine, const struct generation *generation,
-                    const struct scheduler_config *config);
+                    const struct engine_setup *setup);
+/* The same in the place of others, which are retired. generation_judge_anew() comes next. */
+void generation_replace(struct engine *engine, const struct generation *generation,
+                        const struct engine_setup *setup);
+/* Pods that wait are judged anew, by the profiles in use. */
+void generation_judge_anew(struct engine *engine, int64_t now_ns);
 /* How the queue is to work for the profiles in use. */
 struct queue_options generation_queue(const struct engine *engine, const struct scheduler_config *config);
 /* Releases those that are not needed any more. */

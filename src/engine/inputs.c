@@ -10,6 +10,7 @@
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
 #include "engine/plugin_ticks.h"
+#include "engine/policy_change.h"
 #include "framework/observation.h"
 #include "framework/probe.h"
 #include "queue/hint_eval.h"
@@ -99,12 +100,12 @@ static void update_resize(struct engine *engine, struct pod_info *before, struct
 
 static struct pod_info *add_pod(struct engine *engine, const struct pod *pod, int64_t now_ns)
 {
-    uint32_t profile = engine_profile_number(engine, pod);
     int64_t begun_ns = probe_now(engine->probe);
     struct status gate;
-    if (!pod->spec.node_name.len && profile == engine->profiles_len)
+    if (!pod->spec.node_name.len && !engine_profile(engine, pod))
         return announce_is_foreign(engine, pod) ? announce_add(engine, pod) : NULL;
     struct pod_info *info = cluster_add_pod(engine->cluster, pod);
+    uint32_t profile = engine_profile_number(engine, info->api);
     if (pod->spec.node_name.len && info->resize_deferred && profile < engine->profiles_len)
         queue_resize(engine, info, now_ns);
     log_info(3, pod->spec.node_name.len ? "Add event for scheduled pod" : "Add event for unscheduled pod",
@@ -197,19 +198,20 @@ static bool is_listed_again(const struct pod *before, const struct pod *after)
            str_eq(before->meta.resource_version, after->meta.resource_version);
 }
 
-static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *pod,
+static struct pod_info *update_pod(struct engine *engine, struct pod_info *before, const struct pod *object,
                                    int64_t now_ns)
 {
     uint32_t row = before->row, nominated = before->nominated_row;
     _cleanup_(strbuf_release) struct strbuf place = { 0 };
     struct pod_binding *binding = binding_find(engine, before->api);
     int64_t begun_ns = probe_now(engine->probe);
-    bool is_bound = !before->api->spec.node_name.len && pod->spec.node_name.len;
-    bool again = is_listed_again(before->api, pod);
+    bool is_bound = !before->api->spec.node_name.len && object->spec.node_name.len;
+    bool again = is_listed_again(before->api, object);
     if (row != ROW_NONE) /* the row may go with the old version */
         strbuf_str(&place, cluster_node_name(engine->cluster, row));
     pod_info_ref(before);
-    struct pod_info *after = cluster_add_pod(engine->cluster, pod);
+    struct pod_info *after = cluster_add_pod(engine->cluster, object);
+    const struct pod *pod = after->api;
     pod_status_seen(&engine->statuses, pod);
     if (before->api->spec.node_name.len) {
         update_resize(engine, before, after, again, now_ns);
@@ -235,6 +237,9 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         log_info(4, "Update event for unscheduled pod", pod_ref(pod));
         update_waiting(engine, before, after, nominated, now_ns);
     }
+    if (before->api->policy != pod->policy &&
+        engine_profile_number(engine, before->api) != engine_profile_number(engine, pod))
+        queue_judge_anew(&engine->queue, after, now_ns);
     if (is_bound) {
         handled(engine, EVENT_ASSIGNED_POD, ACTION_ADD, begun_ns);
         handled(engine, EVENT_UNSCHEDULED_POD, ACTION_DELETE, begun_ns);
@@ -434,6 +439,10 @@ bool engine_set_object(struct engine *engine, enum api_kind kind, const void *ob
     if (!cluster_set_object(engine->cluster, kind, object, meta))
         return false;
     tell(engine, kind, before, object, now_ns);
+    if (kind == KIND_CONFIG_MAP)
+        policy_change_map(engine, object, now_ns);
+    else
+        policy_change_object(engine, kind, before, meta);
     return true;
 }
 
@@ -459,6 +468,10 @@ void engine_remove_object(struct engine *engine, enum api_kind kind, struct str 
     } else {
         cluster_remove_object(engine->cluster, kind, namespace, name);
         tell(engine, kind, before, NULL, now_ns);
+        if (kind == KIND_CONFIG_MAP)
+            policy_change_map(engine, NULL, now_ns);
+        else
+            policy_change_object(engine, kind, before, NULL);
     }
 }
 

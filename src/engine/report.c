@@ -38,6 +38,16 @@ static const struct event_line failed_line = { STR("Warning"), STR("FailedSchedu
                                scheduled_line = { STR("Normal"), STR("Scheduled"), STR("Binding") },
                                preempted_line = { STR("Normal"), STR("Preempted"), STR("Preempting") };
 
+/* A policy that had a part in the result is named; without one the text is kube-scheduler's. */
+static struct str with_policy(struct str note, const struct pod *pod, struct arena *arena)
+{
+    if (!pod->policy)
+        return note;
+    struct str policy = arena_printf(arena, " (scheduling policy " STR_FMT ")", STR_ARG(pod->policy->name));
+    return arena_printf(arena, STR_FMT STR_FMT, STR_ARG(presentable(note, NOTE_LEN_MAX - policy.len, arena)),
+                        STR_ARG(policy));
+}
+
 /* The object regarding, and the related one (NULL: none). */
 static void emit(struct engine *engine, const struct event_line *line, const struct profile *profile,
                  struct event_subject about, const struct event_subject *related, struct str note)
@@ -81,7 +91,9 @@ void report_failure(struct engine *engine, const struct profile *profile, const 
 void report_skipped(struct engine *engine, const struct profile *profile, const struct pod *pod,
                     struct str message)
 {
-    emit(engine, &failed_line, profile, event_subject_of(&pod->meta), NULL, message);
+    _cleanup_(arena_release) struct arena arena = { 0 };
+    emit(engine, &failed_line, profile, event_subject_of(&pod->meta), NULL,
+         with_policy(message, pod, &arena));
 }
 
 static void notify(struct engine *engine, enum notice_kind kind, const struct pod_binding *binding,
@@ -90,7 +102,7 @@ static void notify(struct engine *engine, enum notice_kind kind, const struct po
     if (engine->host.notice)
         engine->host.notice(engine->host.context,
                             &(struct notice){ .kind = kind,
-                                              .pod = binding->pod->api,
+                                              .pod = pod_info_object(binding->pod),
                                               .profile = binding->cycle.profile,
                                               .node = binding->node,
                                               .message = message,
@@ -103,12 +115,15 @@ static void notify(struct engine *engine, enum notice_kind kind, const struct po
 
 void report_bound(struct engine *engine, const struct pod_binding *binding, int64_t now_ns)
 {
-    const struct meta *meta = &binding->pod->api->meta;
+    const struct pod *pod = binding->pod->api;
+    const struct meta *meta = &pod->meta;
     _cleanup_(arena_release) struct arena arena = { 0 };
-    if (engine->host.emit)
+    if (engine->host.emit) {
+        struct str note = arena_printf(&arena, "Successfully assigned " STR_FMT "/" STR_FMT " to " STR_FMT,
+                                       STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(binding->node));
         emit(engine, &scheduled_line, binding->cycle.profile, event_subject_of(meta), NULL,
-             arena_printf(&arena, "Successfully assigned " STR_FMT "/" STR_FMT " to " STR_FMT,
-                          STR_ARG(meta->namespace), STR_ARG(meta->name), STR_ARG(binding->node)));
+             with_policy(note, pod, &arena));
+    }
     notify(engine, NOTICE_BOUND, binding, false, STR(""), now_ns);
 }
 

@@ -81,20 +81,18 @@ static void check_rules(const struct plugin *plugin)
         assert(event->hint != rule_hint || (filter && rule_column_is_of_object(filter->column)));
 }
 
-static int init_instance(struct profile *profile, struct plugin_instance *instance,
-                         const struct profile_config *config, struct cluster *cluster, struct error *err)
+static int make_instance(struct profile *profile, struct plugin_instance *instance,
+                         const struct profile_config *config, const void *args, struct cluster *cluster,
+                         struct error *err)
 {
     const struct plugin *plugin = instance->plugin;
-    check_rules(plugin);
-    plugin_reads(plugin, cluster);
-    instance->rules = event_rules_for(plugin, &cluster->features, &profile->arena);
     if (!plugin->init)
         return 0;
     struct plugin_env env = {
         .plugin = plugin,
         .cluster = cluster,
         .arena = &profile->arena,
-        .args = profile_args(config, plugin->name),
+        .args = args,
         .written_args = profile_plugin_args(config, str_from(plugin->name)),
         .profile = profile,
         .wishes = &instance->wishes,
@@ -104,6 +102,16 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
         error_prefix(err, "initializing plugin \"%s\"", plugin->name);
     instance->is_made = r >= 0;
     return r;
+}
+
+static int init_instance(struct profile *profile, struct plugin_instance *instance,
+                         const struct profile_config *config, struct cluster *cluster, struct error *err)
+{
+    const struct plugin *plugin = instance->plugin;
+    check_rules(plugin);
+    plugin_reads(plugin, cluster);
+    instance->rules = event_rules_for(plugin, &cluster->features, &profile->arena);
+    return make_instance(profile, instance, config, profile_args(config, plugin->name), cluster, err);
 }
 
 static void fill_point(struct profile *profile, const struct registry *registry, enum extension_point point,
@@ -157,6 +165,61 @@ int profile_init(struct profile *profile, const struct registry *registry,
     return 0;
 }
 
+/* ---- variants ---- */
+static const struct named_weight *weight_of(const struct weight_map *weights, const char *name)
+{
+    list_for(weights, weight)
+        if (str_is(weight->name, name))
+            return weight;
+    return NULL;
+}
+
+/* A plugin of weight 0 does not score, and prepares no score. */
+static void copy_point(struct profile *ret, enum extension_point point, const struct plugin_order *from,
+                       const struct weight_map *weights)
+{
+    struct plugin_order *order = &ret->points[point];
+    order->items = arena_array(&ret->arena, struct plugin_instance *, from->len);
+    for (uint32_t i = 0; i < from->len; i++) {
+        struct plugin_instance *instance = &ret->plugins[from->items[i]->index];
+        const struct named_weight *weight = weight_of(weights, instance->plugin->name);
+        bool scores = point == POINT_SCORE || point == POINT_PRE_SCORE;
+        if (scores && weight && !weight->weight)
+            continue;
+        order->items[order->len++] = instance;
+        if (point == POINT_SCORE && weight)
+            instance->weight = (int32_t)weight->weight;
+    }
+}
+
+int profile_init_variant(struct profile *ret, const struct profile *profile,
+                         const struct profile_config *config, const struct profile_variant *variant,
+                         struct cluster *cluster, struct error *err)
+{
+    *ret = (struct profile){ .percentage = profile->percentage };
+    ret->scheduler_name = arena_str(&ret->arena, profile->scheduler_name);
+    ret->variant = arena_str(&ret->arena, variant->name);
+    ret->plugins_len = profile->plugins_len;
+    ret->plugins = arena_copy(&ret->arena, struct plugin_instance, profile->plugins, profile->plugins_len,
+                              profile->plugins_len);
+    for (uint32_t i = 0; i < ret->plugins_len; i++)
+        ret->plugins[i].is_made = false;
+    for (int point = 0; point < POINT_COUNT; point++)
+        copy_point(ret, (enum extension_point)point, &profile->points[point], &variant->plugins);
+    ret->wide_scores = has_wide_scores(ret);
+    int r = 0;
+    for (uint32_t i = 0; i < ret->plugins_len && variant->resources.len && r == 0; i++) {
+        const struct plugin *plugin = ret->plugins[i].plugin;
+        if (!plugin->args || !plugin->args->reweigh)
+            continue;
+        const void *args =
+            plugin->args->reweigh(profile_args(config, plugin->name), &variant->resources, &ret->arena);
+        r = make_instance(ret, &ret->plugins[i], config, args, cluster, err);
+    }
+    cluster_settle_resources(cluster);
+    return r;
+}
+
 void profile_release(struct profile *profile)
 {
     for (uint32_t i = 0; i < profile->plugins_len; i++)
@@ -172,6 +235,18 @@ uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str
     uint32_t number = 0;
     while (number < len && !str_eq(profiles[number].scheduler_name, scheduler_name))
         number++;
+    return number;
+}
+
+uint32_t profile_of_pod(const struct profile *profiles, uint32_t len, const struct pod *pod)
+{
+    uint32_t number = profile_number(profiles, len, pod->spec.scheduler_name);
+    if (!pod->policy || !pod->policy->weighs)
+        return number;
+    for (uint32_t i = number + 1; i < len; i++)
+        if (str_eq(profiles[i].scheduler_name, pod->spec.scheduler_name) &&
+            str_eq(profiles[i].variant, pod->policy->name))
+            return i;
     return number;
 }
 

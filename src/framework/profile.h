@@ -13,8 +13,15 @@ struct plugin_order {
     uint32_t len;
 };
 
+/* A profile with other weights, for the pods of a policy. Names that the profile does not enable are passed over. */
+struct profile_variant {
+    struct str name; /* of the policy */
+    struct weight_map plugins, resources;
+};
+
 struct profile {
     struct str scheduler_name;
+    struct str variant; /* the policy that it is for; empty: it is the profile of the configuration */
     struct plugin_instance *plugins; /* each once */
     uint32_t plugins_len;
     struct plugin_order points[POINT_COUNT]; /* by enum extension_point */
@@ -42,9 +49,16 @@ uint32_t plugin_points(const struct plugin *plugin);
 void plugin_reads(const struct plugin *plugin, struct cluster *cluster);
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err);
+/* A variant shares the plugins of its profile with what they keep; those whose arguments have other weights are made
+ * anew. It goes before its profile does. `config`: of the profile. */
+int profile_init_variant(struct profile *ret, const struct profile *profile,
+                         const struct profile_config *config, const struct profile_variant *variant,
+                         struct cluster *cluster, struct error *err);
 void profile_release(struct profile *profile);
-/* The number of the profile with that scheduler name; `len`: none. */
+/* The number of the profile with that scheduler name; `len`: none. Variants stand behind all profiles. */
 uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str scheduler_name);
+/* The same of the profile, or the variant, that decides the pod. */
+uint32_t profile_of_pod(const struct profile *profiles, uint32_t len, const struct pod *pod);
 /* The names of the plugins in a mask, sorted, separated by spaces. */
 struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);
 /* The instance of a plugin by name, or NULL. */

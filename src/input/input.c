@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "input/config_folder.h"
+#include "input/policy_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
 
@@ -67,9 +68,46 @@ static int add_listing(struct input *input, const struct listing *listing, struc
     return 0;
 }
 
+/* ---- policies ---- */
+static int find_policies(const struct input *input, const char *full_name, const struct config_map **ret,
+                         struct error *err)
+{
+    struct str name = str_from(full_name), namespace = str_cut(&name, '/');
+    *ret = load_find(&input->load, KIND_CONFIG_MAP, namespace, name);
+    return *ret ? 0
+                : error_set(err, -ENOENT, "--policy-configmap=%s: there is no such ConfigMap in the input",
+                            full_name);
+}
+
+/* Before pods come: each gets its policy as it does. */
+static int use_policies(struct input *input, const struct input_options *options, struct error *err)
+{
+    const struct config_map *map;
+    struct config_map folder;
+    struct policy_set *set;
+    int r;
+    if (options->policy_dir) {
+        r = policy_folder_read(options->policy_dir, &input->config_arena, &folder, err);
+        map = &folder;
+    } else if (options->policy_config_map) {
+        r = find_policies(input, options->policy_config_map, &map, err);
+    } else {
+        return 0;
+    }
+    if (r == 0)
+        r = policy_set_read(map, input->registry, &set, err);
+    if (r < 0)
+        return r;
+    policies_init(&input->policies, &input->cluster, &input->config);
+    policies_use(&input->policies, set);
+    policy_set_unref(set);
+    return 0;
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
+    input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
     if (r == 0 && options->listing)
         r = add_listing(input, options->listing, err);
@@ -88,12 +126,15 @@ int input_open(struct input *input, const struct input_options *options, struct 
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
-    add_objects(input, KIND_POD);
-    return 0;
+    r = use_policies(input, options, err);
+    if (r == 0)
+        add_objects(input, KIND_POD);
+    return r;
 }
 
 void input_release(struct input *input)
 {
+    policies_release(&input->policies);
     if (input->cluster_ready)
         cluster_release(&input->cluster);
     if (input->expansion_ready)

@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "framework/profile.h"
 #include "input/expand.h"
+#include "policy/policies.h"
 
 struct input {
     struct load load;
@@ -13,6 +14,7 @@ struct input {
     struct scheduler_config config;
     const struct registry *registry;
     struct cluster cluster;
+    struct policies policies; /* of the cluster; without a cluster: none */
     bool cluster_ready, expansion_ready, config_ready;
     size_t running; /* pods that occupy a node */
 };
@@ -25,7 +27,9 @@ struct input_options {
     const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
     const char *config;            /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
-    bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
+    const char *policy_dir,
+        *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
+    bool calls_extenders;   /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/defaults.h"
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "api/object.h"
 
@@ -113,11 +114,16 @@ static void count_ignored(struct load *load, struct str kind)
 
 /* ---- documents ---- */
 
+static bool reads(const struct load *load, enum api_kind kind)
+{
+    return kind_is_modelled(kind) && (kind != KIND_CONFIG_MAP || load->reads_config_maps);
+}
+
 /* A kind by its name alone; KIND_UNKNOWN: none that is read. */
-static enum api_kind kind_named(struct str kind)
+static enum api_kind kind_named(const struct load *load, struct str kind)
 {
     for (int i = KIND_UNKNOWN + 1; i < KIND_LIVE_FIRST; i++)
-        if (str_eq(api_kinds[i].kind, kind))
+        if (str_eq(api_kinds[i].kind, kind) && reads(load, (enum api_kind)i))
             return (enum api_kind)i;
     return KIND_UNKNOWN;
 }
@@ -126,7 +132,7 @@ static enum api_kind kind_named(struct str kind)
 static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, struct str kind,
                   struct str version, struct error *err)
 {
-    enum api_kind meant = kind_named(kind);
+    enum api_kind meant = kind_named(load, kind);
     if (meant != KIND_UNKNOWN && str_empty(version))
         return doc_error(doc, val, -EINVAL, err, "apiVersion: a " STR_FMT " needs one, such as " STR_FMT,
                          STR_ARG(kind), STR_ARG(api_kinds[meant].api_version));
@@ -136,13 +142,9 @@ static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, str
     return 0;
 }
 
-static int load_object(void *user, const struct doc *doc, yyjson_val *val, struct str kind,
-                       struct str version, struct error *err)
+static int load_as(struct load *load, const struct doc *doc, yyjson_val *val, enum api_kind known,
+                   struct str kind, struct str version, struct error *err)
 {
-    struct load *load = user;
-    enum api_kind known = object_kind_from(version, kind);
-    if (!kind_is_modelled(known))
-        return ignore(load, doc, val, kind, version, err);
     struct object object;
     int r = object_decode_as(doc, val, known, &load->arena, &object, err);
     if (r < 0)
@@ -153,6 +155,22 @@ static int load_object(void *user, const struct doc *doc, yyjson_val *val, struc
     object_default(&object, &load->arena);
     keep(load, known, object.meta);
     return 0;
+}
+
+/* A ConfigMap may be both: policies, and of a kind that a plugin names. */
+static int load_object(void *user, const struct doc *doc, yyjson_val *val, struct str kind,
+                       struct str version, struct error *err)
+{
+    struct load *load = user;
+    enum api_kind known = object_kind_from(version, kind), extra = extra_kind_find(version, kind);
+    if (!reads(load, known))
+        known = KIND_UNKNOWN;
+    if (known == KIND_UNKNOWN && extra == KIND_UNKNOWN)
+        return ignore(load, doc, val, kind, version, err);
+    int r = known != KIND_UNKNOWN ? load_as(load, doc, val, known, kind, version, err) : 0;
+    if (r == 0 && extra != KIND_UNKNOWN && extra != known)
+        r = load_as(load, doc, val, extra, kind, version, err);
+    return r;
 }
 
 int load_path(struct load *load, const char *path, struct error *err)

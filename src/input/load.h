@@ -31,6 +31,7 @@ struct load {
     struct strmap ignored_places;      /* kind to place + 1 in it */
     size_t duplicates;                 /* objects that replaced another */
     struct str duplicate;              /* one of them: "Pod default/web" */
+    bool reads_config_maps;            /* otherwise they are of a kind that is not used */
     struct strbuf key;                 /* scratch */
 };
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "engine/account.h"
 #include "extender/extender.h"
+#include "live/policy_watch.h"
 
 /* Messages are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
  * longer than that. */
@@ -31,7 +32,8 @@ struct core {
     struct reflectors *reflectors;
     struct poller *poller;
     struct extra_watch extra_watch;
-    struct node_lookup node_lookup; /* of the I/O thread */
+    struct node_lookup node_lookup;    /* of the I/O thread */
+    struct policy_watch *policy_watch; /* NULL: there are no policies */
     int64_t
         epoch_ns; /* what CLOCK_MONOTONIC lacks to be the time: a jump of the clock does not move the queue */
     atomic_bool synced, stopping, leading;
@@ -183,6 +185,13 @@ static void retired(void *context, void *owner)
     take_back(lent);
 }
 
+static void on_policies(void *context, const struct policy_news *news)
+{
+    const struct core *core = context;
+    if (core->options.on_policies)
+        core->options.on_policies(core->options.user, news);
+}
+
 static void record_plugin_message(void *context, const struct plugin_message *message, int64_t now_ns)
 {
     journal_plugin_message(((const struct core *)context)->options.journal, message, now_ns);
@@ -222,6 +231,7 @@ static int begin(struct core *core, uint64_t last_ticket, struct error *err)
                   .notice = on_notice,
                   .wake = wake,
                   .on_plugin_message = record_plugin_message,
+                  .on_policies = on_policies,
                   .retired = retired,
                   .context = core },
     };
@@ -271,14 +281,23 @@ int core_new(const struct core_options *options, struct core **ret, struct error
     return 0;
 }
 
+static void stop_reflectors(struct core *core)
+{
+    policy_watch_stop(core->policy_watch);
+    core->policy_watch = NULL;
+    extra_watch_stop(&core->extra_watch);
+    poller_stop(core->poller);
+    core->poller = NULL;
+    reflectors_stop(core->reflectors);
+    core->reflectors = NULL;
+}
+
 void core_free(struct core *core)
 {
     if (!core)
         return;
     static struct core *volatile abandoned _unused_; /* a sanitizer would report it as leaked */
-    extra_watch_stop(&core->extra_watch);
-    poller_stop(core->poller);
-    reflectors_stop(core->reflectors);
+    stop_reflectors(core);
     node_lookup_release(&core->node_lookup);
     end(core);
     if (core->engine.is_stuck) {
@@ -338,6 +357,7 @@ static void look_at_sync(struct core *core)
         is &= core->mirror.kinds[watched_kinds[i].kind].synced;
     for (int kind = KIND_EXTRA_FIRST; core->extra_watch.wanted && kind < KIND_COUNT; kind++)
         is &= !(core->extra_watch.wanted >> kind & 1) || core->mirror.kinds[kind].synced;
+    is &= was || policy_watch_settled(core->policy_watch, &core->mirror);
     atomic_store_explicit(&core->synced, is, memory_order_relaxed);
     if (is && !was) {
         atomic_store(&core->ready, true);
@@ -476,15 +496,16 @@ static void start_reflectors(struct core *core)
                                                             .on_unreadable = core->options.on_unreadable,
                                                             .user = core->options.user };
     want_kinds(core);
-}
-
-static void stop_reflectors(struct core *core)
-{
-    extra_watch_stop(&core->extra_watch);
-    poller_stop(core->poller);
-    core->poller = NULL;
-    reflectors_stop(core->reflectors);
-    core->reflectors = NULL;
+    if (!core->options.has_policies)
+        return;
+    core->policy_watch =
+        policy_watch_start(&(struct policy_watch_options){ .api = core->options.api,
+                                                           .inbox = core->options.inbox,
+                                                           .namespace = core->options.policy_namespace,
+                                                           .name = core->options.policy_name,
+                                                           .plain_lists = core->options.plain_lists });
+    if (core->options.post_policies)
+        core->options.post_policies(core->options.user);
 }
 
 /* ---- a new recording ---- */
@@ -506,8 +527,7 @@ static void restart(struct core *core)
     const struct probe *probe = core->engine.probe;
     stop_reflectors(core);
     drop_messages(core);
-    struct lent *lent = core->engine.now.owner;
-    core->engine.now.owner = NULL; /* the configuration goes on */
+    struct lent *lent = engine_take_owner(&core->engine); /* the configuration goes on */
     end(core);
     take_back(lent);
     core->seed++;

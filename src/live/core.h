@@ -38,7 +38,9 @@ struct core_options {
     bool elected;                 /* there is an election: core_lead() says when to begin */
     bool plain_lists;             /* as in struct reflector_options */
     int64_t samples_ms;           /* between two lists of samples, where a plugin wants them [30000] */
-    int64_t drain_ms;             /* for what is on its way when it is to stop [5000] */
+    bool has_policies;            /* from the ConfigMap below, or from messages that the caller posts */
+    const char *policy_namespace, *policy_name;
+    int64_t drain_ms; /* for what is on its way when it is to stop [5000] */
     /* The same for requests without an answer, of extenders too: they may still change the cluster. 0: as drain_ms */
     int64_t settle_ms;
     /* For metrics and logs of others; on the core thread. May be NULL. */
@@ -58,6 +60,10 @@ struct core_options {
     const struct prometheus *(*prometheus_of)(void *user, const void *owner);
     /* A change of an object was taken over, which took that long. May be NULL. */
     void (*on_applied)(void *user, enum api_kind kind, int64_t ns);
+    /* What came of scheduling policies. May be NULL. */
+    void (*on_policies)(void *user, const struct policy_news *news);
+    /* The engine is empty, and has_policies: those that the caller has are to be posted. May be NULL. */
+    void (*post_policies)(void *user);
     /* Nothing of a configuration is used any more: its owner. May be NULL. */
     void (*on_retired)(void *user, void *owner);
     /* The engine is about to be filled anew: what was noted of its rows and profiles is void. May be NULL. */

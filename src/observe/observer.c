@@ -527,6 +527,17 @@ static void publish_rejected(struct observer *observer, const struct profile *pr
     gauge_set(own->unschedulable, count);
 }
 
+/* Variants of a profile have its name, and its plugins by the same index. */
+static uint32_t count_rejected(const struct engine *engine, uint32_t profile, uint32_t plugin)
+{
+    uint32_t count = engine->queue.reasons[profile][plugin];
+    for (uint32_t i = profile + 1; i < engine->profiles_len; i++)
+        if (engine->profiles[i].variant.len &&
+            str_eq(engine->profiles[i].scheduler_name, engine->profiles[profile].scheduler_name))
+            count += engine->queue.reasons[i][plugin];
+    return count;
+}
+
 static void publish_plugins(struct observer *observer, const struct engine *engine)
 {
     if (observer->published != engine->profiles) /* gauges of replaced profiles */
@@ -536,7 +547,8 @@ static void publish_plugins(struct observer *observer, const struct engine *engi
     for (uint32_t p = 0; p < engine->profiles_len; p++)
         for (uint32_t i = 0; i < engine->profiles[p].plugins_len; i++) {
             publish_evaluations(&of_profile(&engine->profiles[p])->plugins[i]);
-            publish_rejected(observer, &engine->profiles[p], i, engine->queue.reasons[p][i]);
+            if (!engine->profiles[p].variant.len)
+                publish_rejected(observer, &engine->profiles[p], i, count_rejected(engine, p, i));
         }
 }
 

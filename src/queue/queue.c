@@ -670,12 +670,6 @@ void queue_end_postponed(struct queue *queue, int64_t now_ns)
 }
 
 /* ---- another configuration ---- */
-static uint32_t number_of(const struct queue *queue, const struct queued_pod *entry)
-{
-    return profile_number(queue->options.profiles, queue->options.profiles_len,
-                          entry->pod->api->spec.scheduler_name);
-}
-
 /* What is remembered for the pod is by index of plugins that are gone. Events are not remembered for a pod that has no
  * profile any more. */
 static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
@@ -683,7 +677,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
     in_flight_ungroup(queue, entry);
     entry->interested = entry->helped = 0;
     entry->helped_anyway = true;
-    entry->profile = number_of(queue, entry);
+    entry->profile = profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
     if (entry->profile == queue->options.profiles_len) {
         in_flight_remove(queue, entry);
         entry->profile = 0;
@@ -692,7 +686,7 @@ static void go_on_in_flight(struct queue *queue, struct queued_pod *entry)
 
 static void judge_anew(struct queue *queue, struct queued_pod *entry, int64_t now_ns)
 {
-    entry->profile = number_of(queue, entry);
+    entry->profile = profile_of_pod(queue->options.profiles, queue->options.profiles_len, entry->pod->api);
     assert(entry->profile < queue->options.profiles_len);
     entry->unschedulable = entry->pending = 0;
     entry->gate = GATE_NONE;
@@ -711,6 +705,17 @@ static void gather_all(struct queue *queue)
         if (is_waiting(*entry))
             take_out(queue, *entry);
     wait_lists_release(queue);
+}
+
+void queue_judge_anew(struct queue *queue, const struct pod_info *pod, int64_t now_ns)
+{
+    struct queued_pod *entry = queue_find(queue, pod);
+    if (entry && entry->place == QUEUE_IN_FLIGHT) {
+        go_on_in_flight(queue, entry);
+    } else if (entry) {
+        take_out(queue, entry);
+        judge_anew(queue, entry, now_ns);
+    }
 }
 
 void queue_reconfigure(struct queue *queue, const struct queue_options *options, int64_t now_ns)

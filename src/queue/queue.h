@@ -141,6 +141,8 @@ struct queue {
 
 void queue_init(struct queue *queue, const struct queue_options *options);
 void queue_release(struct queue *queue);
+/* Another profile decides the pod, or it is decided otherwise: it goes through its gates again, and is tried. */
+void queue_judge_anew(struct queue *queue, const struct pod_info *pod, int64_t now_ns);
 /* Other profiles, order and backoffs; the rest of the options stays. Pods that wait go through the gates of their new
  * profile, and are tried when their backoff is over, since the new plugins may not reject them. Pods in flight stay so.
  * Every pod that waits has a profile by its scheduler name. */

@@ -115,7 +115,7 @@ static void set_partial_pod(struct mirror *mirror, struct live_object *live, con
         return;
     }
     if (info && !info->api->spec.node_name.len && pod->spec.node_name.len)
-        set(mirror, with_node(info->api, live), now_ns);
+        set(mirror, with_node(pod_info_object(info), live), now_ns);
     else if (info && info->row == ROW_NONE && !info->api->spec.node_name.len && !info->is_foreign)
         take_away(mirror, KIND_POD, known, now_ns); /* it waits for a decision */
     live_object_free(live);

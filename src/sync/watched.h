@@ -15,7 +15,7 @@ struct watched_kind {
     bool has_gate;              /* watched only with the gate, and not known to every server */
     enum feature gate;
     bool is_looked_up;     /* `resource` is for messages: the server says which one has the kind */
-    const char *namespace; /* of a kind that is looked up: only there; NULL: everywhere */
+    const char *namespace; /* the only one that is watched; NULL: all */
 };
 
 extern const struct watched_kind watched_kinds[];

@@ -1,6 +1,7 @@
 /* explain_json.c: an explanation as JSON: preFilter, nodes, best, message and preemption as docs/CLI.md names them. */
 #include "codec/json_writer.h"
 #include "framework/weights.h"
+#include "policy/policies.h"
 #include "whatif/explain_print.h"
 
 static void put_status(struct json_writer *json, struct status status)
@@ -119,6 +120,10 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     json_member_str(json, "pod", pod_full_name(pod, &scratch));
     json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
     json_member_int(json, "priority", explanation->cycle.info->priority);
+    if (pod->policy) {
+        json_member_str(json, "policy", pod->policy->name);
+        json_member_str(json, "policyBy", str_from(policy_source_names[pod->policy_by]));
+    }
     if (!status_ok(explanation->pre_enqueue)) {
         json_member_object(json, "preEnqueue");
         put_status(json, explanation->pre_enqueue);

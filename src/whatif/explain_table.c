@@ -4,6 +4,7 @@
  * frequent reason first, then which pods could be evicted for it. */
 #include "base/term.h"
 #include "framework/weights.h"
+#include "policy/policies.h"
 #include "whatif/explain_print.h"
 
 /* Headings that keep the table narrow; other plugins go by their names. */
@@ -315,8 +316,24 @@ static void print_unexamined(const struct explanation *explanation, struct term 
                       explanation->skipped_plugin);
 }
 
+/* What it had a part in cannot be seen from the pod's object. */
+static void print_policy(const struct explanation *explanation, struct term *term)
+{
+    const struct pod *pod = explanation->cycle.pod;
+    _cleanup_(strbuf_release) struct strbuf words = { 0 };
+    if (!pod->policy)
+        return;
+    strbuf_printf(&words, "Policy " STR_FMT " (%s): ", STR_ARG(pod->policy->name),
+                  policy_source_names[pod->policy_by]);
+    policy_describe(policy_of(pod), &words);
+    strbuf_putc(&words, '.');
+    term_wrap(term, 0, strbuf_slice(&words));
+    strbuf_putc(term->out, '\n');
+}
+
 void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top)
 {
+    print_policy(explanation, term);
     print_answer(explanation, term);
     print_feasible(explanation, term, top);
     print_rejections(explanation, term, top);

@@ -134,7 +134,7 @@ static int evict(struct simulation *simulation, const struct decision *decision,
     row->victims_first = first;
     row->victims_len = decision->victims_len;
     for (uint32_t i = 0; i < decision->victims_len; i++)
-        *vec_push(&simulation->victims) = decision->victims[i]->api;
+        *vec_push(&simulation->victims) = pod_info_object(decision->victims[i]);
     engine_preemption_done(&simulation->engine, decision->pod, false, simulation->now_ns);
     simulation->now_ns += grace_ns(decision);
     for (uint32_t i = 0; i < decision->victims_len; i++)
@@ -157,7 +157,7 @@ static struct sim_record *add_record(struct simulation *simulation, const struct
 {
     struct sim_record *row = vec_push(&simulation->records);
     *row = (struct sim_record){
-        .pod = decision->pod->api,
+        .pod = pod_info_object(decision->pod),
         .row = decision->row,
         .nominated_row = ROW_NONE,
         .message = keep_text(simulation, decision->message),
@@ -175,7 +175,7 @@ struct error_round {
 /* Has the pod had its share of other pods' places? Counted in `tries`, by its address. */
 static bool is_stuck(struct idmap *tries, const struct decision *decision)
 {
-    uint64_t key = (uint64_t)(uintptr_t)decision->pod->api;
+    uint64_t key = (uint64_t)(uintptr_t)pod_info_object(decision->pod);
     size_t count = (size_t)idmap_get(tries, key) + 1;
     idmap_put(tries, key, (void *)count);
     return count > PREEMPTIONS_PER_POD_MAX;
@@ -317,6 +317,7 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
         .seed = options->seed,
         .percentage = options->percentage,
         .slowest = PATH_INDEX,
+        .policies = input->policies.cluster ? &input->policies : NULL,
         .extenders = http_extenders_table(simulation->extenders),
         .host = { .notice = on_notice, .context = simulation },
     };

@@ -9,9 +9,10 @@ import urllib.parse
 
 KINDS = ["Pod", "Node", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController",
          "ReplicaSet", "StatefulSet", "StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment",
-         "PodDisruptionBudget", "ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule"]
+         "PodDisruptionBudget", "ResourceClaim", "ResourceSlice", "DeviceClass", "DeviceTaintRule", "ConfigMap",
+         "PriorityClass"]
 PLURALS = {"StorageClass": "storageclasses", "CSIStorageCapacity": "csistoragecapacities",
-           "DeviceClass": "deviceclasses"}
+           "DeviceClass": "deviceclasses", "PriorityClass": "priorityclasses"}
 RESOURCES = {PLURALS.get(kind, kind.lower() + "s"): kind for kind in KINDS}
 ENDS = object()  # in a watch: the server closes it
 

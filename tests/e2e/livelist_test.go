@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // liveLine is a line of tests/live/run --json: a test begins, or has ended with a result.
@@ -61,6 +63,23 @@ func liveRun(e *env, chosen []string) (*exec.Cmd, io.Reader, *strings.Builder) {
 	return cmd, lines, stderr
 }
 
+// anywhere gives the rights of roles in a namespace in all namespaces: a test of the list has a namespace of its own.
+func anywhere(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for _, object := range objects {
+		if object.GetNamespace() == "" {
+			continue
+		}
+		object.SetNamespace("")
+		object.SetName(object.GetName() + ":anywhere")
+		object.SetKind("Cluster" + object.GetKind())
+		if role, found, _ := unstructured.NestedStringMap(object.Object, "roleRef"); found {
+			role["kind"], role["name"] = "ClusterRole", object.GetName()
+			unstructured.SetNestedStringMap(object.Object, role, "roleRef")
+		}
+	}
+	return objects
+}
+
 // TestLiveList runs the tests of tests/live, which `make test` runs on the embedded API server, on the real one: what they say
 // of the one must be true of the other.
 func TestLiveList(t *testing.T) {
@@ -73,7 +92,8 @@ func TestLiveList(t *testing.T) {
 	chosen := liveChosen()
 	e := private(t, Options{Audit: len(chosen) == 0}) // the log must not be empty, and some tests need no scheduler
 	e.apply(base(e, "samples"))                       // the stock role has no right to samples,
-	e.apply(base(e, "network"))                       // nor to the objects that plugins name
+	e.apply(base(e, "network"))                       // nor to the objects that plugins name,
+	e.apply(anywhere(base(e, "policies")))            // nor to policies
 	cmd, lines, stderr := liveRun(e, chosen)
 	next, count := bufio.NewScanner(lines), 0
 	next.Buffer(nil, 16<<20)

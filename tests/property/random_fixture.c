@@ -182,8 +182,11 @@ void random_fixture_init(struct random_fixture *fixture, uint64_t seed)
     fixture->templates_len = 1 + random_below(&fixture->rng, chance(&fixture->rng, 50) ? 4 : TEMPLATES_MAX);
     fixture->images = chance(&fixture->rng, 50);
     fixture->volumes = chance(&fixture->rng, 50) ? 0 : 50;
+    fixture->has_policies = chance(&fixture->rng, 30);
+    if (fixture->has_policies)
+        random_fixture_policies(fixture);
     for (uint32_t i = 0; i < fixture->templates_len; i++)
-        template_init(&fixture->templates[i], &fixture->rng, fixture->engine.profiles_len, fixture->volumes);
+        template_init(&fixture->templates[i], &fixture->rng, fixture->config.profiles.len, fixture->volumes);
     for (uint32_t i = 0; i < NAMESPACES; i++)
         if (chance(&fixture->rng, 80))
             set_namespace(fixture, i);
@@ -317,7 +320,13 @@ static void change_template(struct random_fixture *fixture)
 {
     struct template *template = &fixture->templates[random_below(&fixture->rng, fixture->templates_len)];
     template_release(template);
-    template_init(template, &fixture->rng, fixture->engine.profiles_len, fixture->volumes);
+    template_init(template, &fixture->rng, fixture->config.profiles.len, fixture->volumes);
+}
+
+static void change_policies(struct random_fixture *fixture)
+{
+    if (fixture->has_policies)
+        random_fixture_policies(fixture);
 }
 
 static const struct {
@@ -334,7 +343,8 @@ static const struct {
     { 10, "a pod started", add_running },
     { 8, "a pod was nominated", nominate },
     { 8, "a waiting pod went", remove_waiting },
-    { 6, "pods came and went", churn },
+    { 5, "pods came and went", churn },
+    { 1, "policies changed", change_policies },
     { 3, "a namespace changed", change_namespace },
     { 3, "a service or controller changed", set_controller },
     { 4, "a template changed", change_template },

@@ -23,6 +23,7 @@ struct random_fixture {
     bool images;              /* nodes report images */
     uint32_t volumes;         /* percentage of templates with volumes */
     bool nominates;           /* pods get nominations from the fixture */
+    bool has_policies;        /* scheduling policies, other ones now and then */
     bool crowded;             /* more classes than the engine keeps tables for, and pods stay */
     VEC(struct pod_info *) placed, waiting, leaving; /* leaving: victims that are still on their node */
     uint32_t pods;                                   /* created so far */
@@ -34,6 +35,8 @@ void random_fixture_init(struct random_fixture *fixture, uint64_t seed);
 void random_fixture_release(struct random_fixture *fixture);
 /* One random change: pods leave, nodes are added, changed and removed, namespaces and controllers change. */
 void random_fixture_change(struct random_fixture *fixture);
+/* policies.c: other scheduling policies from now on. */
+void random_fixture_policies(struct random_fixture *fixture);
 /* A pending pod; its text is in fixture->text. `rare` selects a rare template. */
 struct pod_info *random_fixture_pod(struct random_fixture *fixture, bool rare);
 /* After a decision: the pod is placed (row), or stays pending or leaves (ROW_NONE). */

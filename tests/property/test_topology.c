@@ -174,8 +174,7 @@ static bool check_plugin(struct random_fixture *fixture, struct pod_info *pod, c
     step.context = (struct naive_context){
         .cluster = &fixture->cluster,
         .instance = instance,
-        .args =
-            profile_args(&fixture->config.profiles.items[profile - fixture->engine.profiles], rule->plugin),
+        .args = profile_args(config_profile(&fixture->config, profile->scheduler_name), rule->plugin),
         .pod = pod->api,
         .arena = &arena,
         .row = ROW_NONE,

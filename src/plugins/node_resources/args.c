@@ -163,6 +163,21 @@ static void fit_ignore(void *args_, struct str_list resources)
     ((struct node_resources_fit_args *)args_)->ignored_resources = resources;
 }
 
+static const void *fit_reweigh(const void *args_, const struct weight_map *weights, struct arena *arena)
+{
+    struct node_resources_fit_args *args = arena_new(arena, struct node_resources_fit_args);
+    *args = *(const struct node_resources_fit_args *)args_;
+    struct scoring_strategy *strategy = arena_new(arena, struct scoring_strategy);
+    *strategy = *args->scoring_strategy;
+    strategy->resources.len = weights->len;
+    strategy->resources.items = arena_array(arena, struct resource_weight, weights->len);
+    for (uint32_t i = 0; i < weights->len; i++)
+        strategy->resources.items[i] =
+            (struct resource_weight){ weights->items[i].name, weights->items[i].weight };
+    args->scoring_strategy = strategy;
+    return args;
+}
+
 /* Plugins of older releases that were one strategy of this plugin. */
 static bool fit_covers(const void *args_, struct str plugin)
 {
@@ -188,5 +203,6 @@ const struct plugin_args_kind node_resources_fit_args_kind = {
     .validate = fit_validate,
     .validated_at_setup = true,
     .ignore = fit_ignore,
+    .reweigh = fit_reweigh,
     .covers = fit_covers,
 };

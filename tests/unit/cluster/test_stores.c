@@ -114,6 +114,7 @@ static const struct store_case stores[] = {
     { KIND_DEVICE_TAINT_RULE, OBJECT("DeviceTaintRule"), TOUCHES_STORAGE },
     { KIND_NODE_METRICS, OBJECT("NodeMetrics"), TOUCHES_OTHERS },
     { KIND_POD_METRICS, IN_NS("PodMetrics"), TOUCHES_OTHERS },
+    { KIND_CONFIG_MAP, IN_NS("ConfigMap"), TOUCHES_OTHERS },
 };
 
 static const struct strmap *store_of(const struct cluster *cluster, enum api_kind kind)

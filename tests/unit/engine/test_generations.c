@@ -237,9 +237,50 @@ static void test_backoffs_change(void **state)
     end(&h);
 }
 
+#define WEIGHTS(weight) \
+    "{kind: ConfigMap, metadata: {name: policies, namespace: system}, data: {p.yaml: \"apiVersion: " \
+    "scheduling.k8s.io/v1\\nkind: SchedulingPolicy\\nmetadata: {name: default-policy}\\nspec: " \
+    "{pluginWeights: " \
+    "{NodeResourcesFit: " weight "}}\"}}"
+
+static int32_t weight_of(const struct fake_host *h, const char *pod)
+{
+    const struct profile *profile = engine_profile(&h->e.engine, fixture_pod(&h->e.f, pod)->api);
+    return profile_find(profile, "NodeResourcesFit")->weight;
+}
+
+/* Policies with weights are other profiles of the same configuration, which goes back once, after the last of them. */
+static void test_policies_share_a_configuration(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h, PLAIN);
+    change_to(&h, GUARDED);
+    fixture_load(&h.e.f, NODE("a", "2"));
+    fixture_load(&h.e.f, POD("p", "1", ""));
+    host_settle(&h); /* it waits in Permit, with the profile of before */
+    fixture_load(&h.e.f, WEIGHTS("5"));
+    fixture_load(&h.e.f, POD("q", "8", ""));
+    assert_int_equal(weight_of(&h, "q"), 5);
+    fixture_load(&h.e.f, WEIGHTS("7"));
+    assert_int_equal(weight_of(&h, "q"), 7);
+    assert_int_equal(alive, 1);
+    change_to(&h, PLAIN);
+    assert_int_equal(weight_of(&h, "q"), 7);
+    assert_int_equal(alive, 2);
+    host_pass(&h, 120 * SECOND); /* nothing permits it */
+    host_pass(&h, SECOND);
+    assert_int_equal(alive, 1);
+    change_to(&h, OTHER);
+    host_pass(&h, SECOND);
+    assert_int_equal(alive, 1);
+    end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_policies_share_a_configuration),
         cmocka_unit_test(test_waiting_pods_are_requeued),
         cmocka_unit_test(test_new_gates_hold_active_pods),
         cmocka_unit_test(test_permit_outlives_its_configuration),
