@@ -502,8 +502,9 @@ static void weigh(struct berth_cycle *cycle)
         workloads_find(&self->workloads, berth_object_namespace(berth_cycle_pod(cycle)));
     const struct moves *moves = workload ? workload->more : NULL;
     for (uint32_t i = 0; moves && moves->is_moved && i < self->weights_len; i++)
-        berth_set_weight(cycle, self->weights[i].scorer, moves->items[i].weight,
-                         berth_text(moves->items[i].reason));
+        if (moves->items[i].weight != self->weights[i].configured)
+            berth_set_weight(cycle, self->weights[i].scorer, moves->items[i].weight,
+                             berth_text(moves->items[i].reason));
 }
 
 static const char *const reads[] = { "metadata.namespace", NULL };

@@ -263,11 +263,11 @@ static void observe_gone(const struct engine *engine, const struct pod_info *pod
         return;
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         if (engine->profiles[i].has_observers)
-            profile_observe(&engine->profiles[i],
-                            &(struct observation){ .kind = OBSERVED_POD_GONE,
-                                                   .cluster = engine->cluster,
-                                                   .pod = pod,
-                                                   .at_ns = now_ns + engine->statuses.wall_ahead_ns });
+            profile_observe_own(&engine->profiles[i],
+                                &(struct observation){ .kind = OBSERVED_POD_GONE,
+                                                       .cluster = engine->cluster,
+                                                       .pod = pod,
+                                                       .at_ns = now_ns + engine->statuses.wall_ahead_ns });
 }
 
 /* Resources that were only promised keep out pods of no higher priority than the one they were promised to. */

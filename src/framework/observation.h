@@ -35,4 +35,12 @@ static inline void profile_observe(const struct profile *profile, const struct o
             profile->plugins[i].plugin->observe(profile->plugins[i].self, what);
 }
 
+/* Those whose data was made for this profile: each is told once of what is told to all profiles. */
+static inline void profile_observe_own(const struct profile *profile, const struct observation *what)
+{
+    for (uint32_t i = 0; profile->has_observers && i < profile->plugins_len; i++)
+        if (profile->plugins[i].plugin->observe && profile->plugins[i].is_made)
+            profile->plugins[i].plugin->observe(profile->plugins[i].self, what);
+}
+
 #endif

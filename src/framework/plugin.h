@@ -182,7 +182,7 @@ struct plugin_instance {
     const struct plugin *plugin;
     void *self;
     uint32_t index;                 /* in profile->plugins */
-    int32_t weight;                 /* at Score, as configured: weight_of() */
+    int32_t weight;                 /* at Score, as configured: weight_in_effect() */
     bool is_made;                   /* init() was called, and content: release() is to be */
     const struct event_rule *rules; /* event_rules_for(); NULL: every event */
     struct plugin_wishes wishes;

@@ -413,7 +413,7 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
                                       struct score_table *table, int64_t *column)
 {
     const struct plugin *plugin = instance->plugin;
-    int32_t weight = weight_of(cycle->weights, instance);
+    int32_t weight = weight_in_effect(cycle->weights, instance);
     cycle->current = instance;
     int64_t called_ns = probe_call(cycle);
     probe_evaluated(cycle, instance, PROBE_SCORE, table->rows.len);

@@ -42,7 +42,7 @@ bool weights_set(struct cycle *cycle, uint32_t index, int32_t weight, struct str
     if (!cycle->may_weigh || index >= profile->plugins_len || weight < 0 || weight > WEIGHT_MAX ||
         !scores(profile, &profile->plugins[index]))
         return false;
-    if (weight_of(cycle->weights, &profile->plugins[index]) == weight)
+    if (weight_in_effect(cycle->weights, &profile->plugins[index]) == weight)
         return true;
     if (!cycle->weights)
         cycle->weights = as_configured(cycle);

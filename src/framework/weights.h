@@ -22,7 +22,8 @@ struct score_weights {
 };
 
 /* NULL: as configured. */
-static inline int32_t weight_of(const struct score_weights *weights, const struct plugin_instance *instance)
+static inline int32_t weight_in_effect(const struct score_weights *weights,
+                                       const struct plugin_instance *instance)
 {
     return weights ? weights->of[instance->index] : instance->weight;
 }

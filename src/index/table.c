@@ -78,7 +78,7 @@ static bool prepare_part(struct table *table, struct cycle *cycle, const struct 
     struct table_part *part = &table->parts[table->parts_len++];
     *part = (struct table_part){ .instance = instance,
                                  .forms = forms_of(instance->plugin),
-                                 .weight = weight_of(weights, instance) };
+                                 .weight = weight_in_effect(weights, instance) };
     if (!part->forms) {
         /* What there is to say of volumes depends on the pod's own claims, which a class does not know. */
         bool depends = !instance->plugin->reads || cycle->info->class->has_volumes;
@@ -220,7 +220,7 @@ bool table_has_weights(const struct table *table, const struct score_weights *we
         return true;
     for (uint32_t i = 0; i < table->scores.len; i++) {
         const struct table_part *part = &table->parts[table->scores.items[i]];
-        if (part->forms && part->weight != weight_of(weights, part->instance))
+        if (part->forms && part->weight != weight_in_effect(weights, part->instance))
             return false;
     }
     return true;

@@ -136,7 +136,7 @@ static void print_weights(const struct explanation *explanation, struct term *te
     bool first = true;
     for (uint32_t p = 0; p < order->len; p++) {
         const struct plugin_instance *instance = order->items[p];
-        int32_t weight = weight_of(explanation->cycle.weights, instance);
+        int32_t weight = weight_in_effect(explanation->cycle.weights, instance);
         if (weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
             continue;
         term_paint(term, PAINT_DIM, "%s%s has weight %d", first ? "  " : ", ",

@@ -101,7 +101,7 @@ static int32_t decide_after(struct engine_fixture *e, const char *namespace, con
     const struct profile *profile = &e->engine.profiles[0];
     cycle_init(&cycle, profile, &e->f.cluster, decision.pod, &arena);
     run_weigh(&cycle);
-    int32_t weight = weight_of(cycle.weights, profile_find(profile, "ImageLocality"));
+    int32_t weight = weight_in_effect(cycle.weights, profile_find(profile, "ImageLocality"));
     if (decision.row != ROW_NONE)
         set_pod(e, namespace, number, cpu, "a");
     return weight;
