@@ -1,7 +1,10 @@
 """Samples from Prometheus (docs/STRATEGIES.md, "Samples"): a server whose answers the tests make, and the real one."""
 import json
+import os
+import re
 import signal
 import subprocess
+import textwrap
 import threading
 import time
 
@@ -9,6 +12,7 @@ from case import Case, cli, live, main, node, server
 from prometheus import Exporter, Fake, Prometheus, matrix, needs, vector, write
 
 GI = 1 << 30
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 INTERVAL = "--samples-interval=100ms"
 BY_USE = {"profiles": [{"plugins": {"score": {"enabled": [{"name": "LoadBalancingPlugin", "weight": 100}]}}}]}
 
@@ -154,6 +158,26 @@ class Placing(Samples):
         self.pod("p", cpu="10m")
         self.bound_to("p", "node-1")
         self.assertEqual({query for _, query in fake.asked}, {"my_cores"})
+
+
+class Documented(Samples):
+    def asked(self, *flags):
+        """The queries of the first rounds, of nodes and pods."""
+        def answer(_, query):
+            return matrix([]) if "[15m:" in query else vector([({"node": "node-0"}, 1)])
+        fake = Fake(self, answer)
+        scheduler = self.start(INTERVAL, "--samples-prometheus", fake.url, *flags, config={"profiles": [{
+            "plugins": {"multiPoint": {"enabled": [{"name": "LoadAwareScheduling"}]}}}]})
+        self.wait("all are asked", lambda: len(set(fake.asked)) == 6)  # two of them for the past
+        self.assertEqual(scheduler.end(), 0)
+        return {query for _, query in fake.asked}
+
+    def test_the_documented_queries_are_the_defaults(self):
+        self.create(node("node-0"))
+        with open(os.path.join(ROOT, "docs", "STRATEGIES.md"), encoding="utf-8") as file:
+            block = re.search(r"these are the defaults:\n\n((?:    .*\n)+)", file.read()).group(1)
+        path = self.write("queries.yaml", textwrap.dedent(block))
+        self.assertEqual(self.asked("--samples-prometheus-queries", path), self.asked())
 
 
 class Large(Samples):
