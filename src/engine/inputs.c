@@ -237,8 +237,7 @@ static struct pod_info *update_pod(struct engine *engine, struct pod_info *befor
         log_info(4, "Update event for unscheduled pod", pod_ref(pod));
         update_waiting(engine, before, after, nominated, now_ns);
     }
-    if (before->api->policy != pod->policy &&
-        engine_profile_number(engine, before->api) != engine_profile_number(engine, pod))
+    if (before->api->policy != pod->policy) /* what it adds is no update that hints know of */
         queue_judge_anew(&engine->queue, after, now_ns);
     if (is_bound) {
         handled(engine, EVENT_ASSIGNED_POD, ACTION_ADD, begun_ns);

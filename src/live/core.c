@@ -361,6 +361,10 @@ static void look_at_sync(struct core *core)
     atomic_store_explicit(&core->synced, is, memory_order_relaxed);
     if (is && !was) {
         atomic_store(&core->ready, true);
+        if (core->options.policy_name && !core->cluster.config_maps.len)
+            log_warning("There is no ConfigMap with scheduling policies, or it cannot be read",
+                        log_ref("configMap", str_from(core->options.policy_namespace),
+                                str_from(core->options.policy_name)));
         log_info(1, "Caches are synced", log_int("nodes", core->cluster.live_nodes),
                  log_int("pods", (int64_t)core->cluster.pods.len));
     }

@@ -100,6 +100,23 @@ static void test_waiting_pods(void **state)
     host_end(&h);
 }
 
+/* A label that changes is another policy, and the pod is tried again: no hint would know of its affinity. */
+static void test_another_label(void **state)
+{
+    (void)state;
+    struct fake_host h;
+    begin(&h);
+    fixture_load(&h.e.f, NODE_IN("a", "red"));
+    fixture_load(&h.e.f, MAP(POLICY("x", ON("blue")) POLICY("z", ON("red"))));
+    fixture_load(&h.e.f, POD_WITH("p", "1", "1", LABELLED("x"), ""));
+    host_settle(&h);
+    assert_place(&h, "p", QUEUE_UNSCHEDULABLE);
+    fixture_load(&h.e.f, POD_WITH("p", "2", "1", LABELLED("z"), ""));
+    pass(&h);
+    assert_str(host_wants(&h, EFFECT_BIND)->effect.name, "p");
+    host_end(&h);
+}
+
 /* Weights are a variant of the profile, for the pods of the policy alone. */
 static void test_weights(void **state)
 {
@@ -196,9 +213,10 @@ static void test_namespaces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_policies), cmocka_unit_test(test_waiting_pods),
-        cmocka_unit_test(test_weights),          cmocka_unit_test(test_a_binding_under_way),
-        cmocka_unit_test(test_running_pods),     cmocka_unit_test(test_namespaces),
+        cmocka_unit_test(test_without_policies),    cmocka_unit_test(test_waiting_pods),
+        cmocka_unit_test(test_another_label),       cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_a_binding_under_way), cmocka_unit_test(test_running_pods),
+        cmocka_unit_test(test_namespaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
