@@ -1,13 +1,14 @@
 /* plugin_ticks.c: see plugin_ticks.h. There are few of them: no heap. */
 #include "engine/plugin_ticks.h"
 
+/* Variants of a profile share its plugins, which have one timer. */
 void plugin_ticks_collect(struct engine *engine)
 {
     vec_clear(&engine->tickers);
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++) {
             struct plugin_instance *instance = &engine->profiles[i].plugins[k];
-            if (instance->plugin->tick && instance->wishes.tick_every_ns > 0)
+            if (instance->is_made && instance->plugin->tick && instance->wishes.tick_every_ns > 0)
                 *vec_push(&engine->tickers) = instance;
         }
 }

@@ -206,6 +206,8 @@ int profile_init_variant(struct profile *ret, const struct profile *profile,
         ret->plugins[i].is_made = false;
     for (int point = 0; point < POINT_COUNT; point++)
         copy_point(ret, (enum extension_point)point, &profile->points[point], &variant->plugins);
+    ret->has_weighers = profile->has_weighers;
+    ret->has_observers = profile->has_observers;
     ret->wide_scores = has_wide_scores(ret);
     int r = 0;
     for (uint32_t i = 0; i < ret->plugins_len && variant->resources.len && r == 0; i++) {
