@@ -22,6 +22,7 @@ void cluster_init(struct cluster *cluster)
     *vec_push(&cluster->taint_lists) = xcalloc(1, sizeof(struct taint_list));
     cluster->taint_lists.items[0]->refs = 1;
     pod_classes_init(cluster);
+    cluster->any_ip = intern_get(&cluster->syms, STR("0.0.0.0"));
 }
 
 /* ---- resources ---- */

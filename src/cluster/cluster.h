@@ -158,6 +158,7 @@ struct cluster {
     const struct pod_deriver *deriver; /* NULL: pods are decided as they are */
     void *deriver_context;
     struct intern syms;
+    sym any_ip; /* of 0.0.0.0, which tables keep: it has a symbol before a pod names it */
     VEC(struct node_entry) nodes;
     struct strmap rows_by_name; /* row + 1 as pointer */
     VEC(uint32_t) free_rows;

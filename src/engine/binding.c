@@ -9,6 +9,7 @@
 #include "base/workers.h"
 #include "engine/account.h"
 #include "engine/announce.h"
+#include "engine/binding_calls.h"
 #include "engine/binding_write.h"
 #include "engine/generations.h"
 #include "engine/plugin_messages.h"
@@ -28,58 +29,6 @@ const char *const binding_stage_names[BINDING_STAGE_COUNT] = {
 enum { NS_PER_MS = 1000000, WORK_END_MS_MAX = 3000 };
 /* A Permit plugin cannot make a pod wait for longer. */
 #define PERMIT_TIMEOUT_MS_MAX ((int64_t)15 * 60 * 1000)
-
-/* ---- who is called when: by time, and by changes ---- */
-static bool due_before(const void *a, const void *b, const void *context)
-{
-    const struct pod_binding *x = a, *y = b;
-    (void)context;
-    return x->due_ns != y->due_ns ? x->due_ns < y->due_ns : x->number < y->number;
-}
-
-static void due_moved(void *item, size_t at)
-{
-    ((struct pod_binding *)item)->due_at = at;
-}
-
-void bindings_init(struct engine *engine)
-{
-    engine->due.before = due_before;
-    engine->due.moved = due_moved;
-}
-
-void binding_due(struct pod_binding *binding, int64_t due_ns)
-{
-    struct heap *due = &binding->engine->due;
-    if (binding->due_ns == due_ns)
-        return;
-    if (binding->due_ns)
-        heap_remove(due, binding->due_at);
-    binding->due_ns = due_ns;
-    if (due_ns)
-        heap_push(due, binding);
-}
-
-static void watch_stop(struct pod_binding *binding)
-{
-    struct engine *engine = binding->engine;
-    if (!binding->watches)
-        return;
-    binding->watches = false;
-    vec_swap_remove(&engine->watching, binding->at);
-    if (binding->at < engine->watching.len)
-        engine->watching.items[binding->at]->at = binding->at;
-}
-
-static void watch_start(struct pod_binding *binding)
-{
-    struct engine *engine = binding->engine;
-    if (binding->watches)
-        return;
-    binding->watches = true;
-    binding->at = engine->watching.len;
-    *vec_push(&engine->watching) = binding;
-}
 
 /* ---- who waits for which plugin at Permit ---- */
 struct permit_list {
@@ -127,7 +76,7 @@ static void enter_stage(struct pod_binding *binding, enum binding_stage stage)
 {
     account_stage(binding, STATUS_SUCCESS);
     binding_due(binding, 0);
-    watch_stop(binding);
+    binding_unwatch(binding);
     leave_stage(binding);
     binding->stage = stage;
     binding->resume = 0;
@@ -143,7 +92,7 @@ static void retire(struct pod_binding *binding)
     work_cancel(&binding->cycle);
     binding_writes_cancel(binding);
     binding_due(binding, 0);
-    watch_stop(binding);
+    binding_unwatch(binding);
     permit_leave(binding, UINT64_MAX);
     leave_stage(binding);
     strmap_remove(&engine->bindings, binding->key);
@@ -340,7 +289,7 @@ static void wait_on(struct pod_binding *binding)
     bool at_permit = binding->stage == BINDING_PERMIT;
     binding_due(binding, at_permit ? permit_until(binding) : binding->cycle.wake_ns);
     if (stages[binding->stage].watches || (!at_permit && binding->cycle.wake_ns))
-        watch_start(binding);
+        binding_watch(binding);
 }
 
 /* Plugins may be answered while they are called: that is noticed when they return. */
@@ -701,55 +650,12 @@ struct pod_binding *binding_find(const struct engine *engine, const struct pod *
     return engine->bindings.len ? strmap_get(&engine->bindings, pod_key(pod, &scratch)) : NULL;
 }
 
-/* One that waits again for a time that is over is called at the next tick. */
-static void call_due(struct engine *engine, int64_t now_ns)
-{
-    const struct binding_event event = { BINDING_ON_DUE, now_ns };
-    VEC(struct pod_binding *) due = { 0 };
-    while (engine->due.items.len) {
-        struct pod_binding *first = engine->due.items.items[0];
-        if (first->due_ns > now_ns)
-            break;
-        binding_due(first, 0);
-        *vec_push(&due) = first;
-    }
-    for (size_t i = 0; i < due.len; i++) {
-        engine->stats.bindings_called++;
-        binding_event(due.items[i], &event);
-    }
-    vec_release(&due);
-}
-
-static void call_watching(struct engine *engine, int64_t now_ns)
-{
-    const struct binding_event event = { BINDING_ON_CHANGED, now_ns };
-    if (engine->watched_version == engine->cluster->storage_version)
-        return;
-    engine->watched_version = engine->cluster->storage_version;
-    /* Backwards: one that leaves is replaced by one that was called. */
-    for (size_t i = engine->watching.len; i-- > 0;)
-        if (i < engine->watching.len) {
-            engine->stats.bindings_called++;
-            binding_event(engine->watching.items[i], &event);
-        }
-}
-
 void bindings_tick(struct engine *engine, int64_t now_ns)
 {
-    call_due(engine, now_ns);
+    bindings_call_due(engine, now_ns);
     announce_tick(engine, now_ns);
-    call_watching(engine, now_ns);
+    bindings_call_watching(engine, now_ns);
     free_ended(engine);
-}
-
-int64_t bindings_next_due(const struct engine *engine)
-{
-    if (engine->looks.len)
-        return 0;
-    if (engine->watching.len && engine->watched_version != engine->cluster->storage_version)
-        return 0;
-    return engine->due.items.len ? ((const struct pod_binding *)engine->due.items.items[0])->due_ns
-                                 : INT64_MAX;
 }
 
 void bindings_idle(void *engine, struct str pod_key, int64_t now_ns)

@@ -14,8 +14,7 @@ static const void *prepare(struct rule_subject *subject)
     if (!class->ports_len)
         return NULL;
     struct wanted_ports *wanted = arena_new(subject->arena, struct wanted_ports);
-    *wanted = (struct wanted_ports){ class->ports, class->ports_len,
-                                     intern_find(&subject->cluster->syms, STR("0.0.0.0")) };
+    *wanted = (struct wanted_ports){ class->ports, class->ports_len, subject->cluster->any_ip };
     return wanted;
 }
 
@@ -51,7 +50,7 @@ HINT(pod_deleted)
                                        intern_find(syms, host_port_protocol(ports[i])), ports[i]->host_port };
     host_ports_sort(freed, len);
     struct wanted_ports wanted = { context->info->class->ports, context->info->class->ports_len,
-                                   intern_find(syms, STR("0.0.0.0")) };
+                                   context->cluster->any_ip };
     return judge(&wanted, (union column_value){ .ports = { freed, len } }) ? HINT_QUEUE : HINT_SKIP;
 }
 

@@ -109,15 +109,12 @@ bool watched_path(const struct watched_kind *watched, uint32_t version, struct s
         return false;
     group = str_slice(group, 0, slash < 0 ? 0 : (size_t)slash);
     put_group(path, group, name);
-    if (watched->is_looked_up) {
-        strbuf_printf(path, "/" STR_FMT "?", STR_ARG(found));
-        return true;
-    }
-    if (watched->namespace) {
+    if (watched->namespace && !watched->is_looked_up) {
         strbuf_puts(path, "/namespaces/");
         percent_encode(path, str_from(watched->namespace), "-._~");
     }
-    strbuf_printf(path, "/%s?", watched->resource);
+    struct str resource = watched->is_looked_up ? found : str_from(watched->resource);
+    strbuf_printf(path, "/" STR_FMT "?", STR_ARG(resource));
     if (watched->field_selector[0])
         watched_query(path, "fieldSelector", str_from(watched->field_selector));
     return true;

@@ -180,6 +180,47 @@ class Documented(Samples):
         self.assertEqual(self.asked("--samples-prometheus-queries", path), self.asked())
 
 
+class Queries(Samples):
+    """A query by name is an object that plugins read."""
+
+    def test_latencies_of_a_query(self):
+        zone, seconds, folder = "topology.kubernetes.io/zone", {"zb": 0.004, "zc": 0.0075}, self.path("recording")
+
+        def answer(_, query):
+            return vector([({"source_zone": "za", "zone": name}, value) for name, value in seconds.items()]
+                          if query == "rtt" else [])
+        fake = Fake(self, answer)
+        for name in "abc":
+            self.create(node("node-" + name, labels={zone: "z" + name}))
+        self.pod("db", cpu="10m", labels={"app": "db"}, nodeName="node-a")
+        self.patch("Node", "node-a", {"spec": {"unschedulable": True}})
+        queries = self.write("queries.yaml", "queries: [{name: zone-latency, query: rtt}]")
+        scheduler = self.start(
+            "--samples-interval=100ms", "--samples-prometheus", fake.url, "--samples-prometheus-queries", queries,
+            "--record", folder, config={"profiles": [{
+                "plugins": {"multiPoint": {"enabled": [{"name": "NetworkLatencyPlugin", "weight": 100}]}},
+                "pluginConfig": [{"name": "NetworkLatencyPlugin", "args": {
+                    "maxLatencyMs": 10, "measurementInterval": "1s", "configMap": {"name": ""},
+                    "prometheus": {"query": "zone-latency", "fromLabel": "source_zone", "toLabel": "zone", "scale": 1000}}}]}]})
+
+        def near(name):
+            """The node of a new pod that talks to the database."""
+            begun = len(fake.asked)
+            self.wait("the query was asked twice more", lambda: len(fake.asked) > begun + 2)
+            self.create({"apiVersion": "v1", "kind": "Pod", "metadata": {
+                "name": name, "annotations": {"scheduling.berth.dev/latency-peers": "app=db"}}, "spec": {
+                    "terminationGracePeriodSeconds": 0,
+                    "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "10m"}}}]}})
+            return self.bound(name)
+        self.assertEqual(near("first"), "node-b")
+        seconds.update({"zb": 0.009, "zc": 0.001})
+        self.assertEqual(near("second"), "node-c")
+        self.assertEqual(scheduler.end(), 0)
+        shown = subprocess.run([cli.BERTH, "replay", folder], capture_output=True, text=True)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("decisions repeated exactly", shown.stdout)
+
+
 class Large(Samples):
     """A run of 2,000 pods by real use that changes all the time, and its recording."""
     NODES, PODS = 100, 2000

@@ -57,6 +57,28 @@ static void test_scan_then_index(void **state)
     engine_fixture_release(&e);
 }
 
+/* A port of all addresses takes it from pods that want one address, also if no pod had wanted such a port before the
+ * index was built. */
+static void test_any_address(void **state)
+{
+    (void)state;
+    struct engine_fixture e;
+    init(&e, 4);
+    static const char *const addresses[] = { "hostIP: 10.0.0.1", "hostIP: 10.0.0.1", "name: any",
+                                             "hostIP: 10.0.0.1" };
+    for (size_t i = 0; i <= ARRAY_SIZE(addresses); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "{kind: Pod, metadata: {name: p%zu}, spec: {containers: [{name: c, ports: [{hostPort: 80, "
+                 "%s}]}]}}",
+                 i, addresses[i % ARRAY_SIZE(addresses)]);
+        engine_fixture_add(&e, text);
+        uint32_t row = engine_fixture_step(&e).row;
+        assert_int_equal(row == ROW_NONE, i == ARRAY_SIZE(addresses)); /* all four nodes have one */
+    }
+    engine_fixture_release(&e);
+}
+
 /* Nodes change in between: the index is repaired or rebuilt, and never stale. */
 static void test_follows_nodes(void **state)
 {
@@ -204,13 +226,10 @@ static void test_churn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scan_then_index),
-        cmocka_unit_test(test_follows_nodes),
-        cmocka_unit_test(test_change_log_overflow),
-        cmocka_unit_test(test_sample_is_gone),
-        cmocka_unit_test(test_freed_with_its_class),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_churn),
+        cmocka_unit_test(test_scan_then_index), cmocka_unit_test(test_any_address),
+        cmocka_unit_test(test_follows_nodes),   cmocka_unit_test(test_change_log_overflow),
+        cmocka_unit_test(test_sample_is_gone),  cmocka_unit_test(test_freed_with_its_class),
+        cmocka_unit_test(test_bounded),         cmocka_unit_test(test_churn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
