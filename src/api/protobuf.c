@@ -117,6 +117,18 @@ static int decode_object(struct str raw, enum string_home home, struct arena *ar
 int object_decode_protobuf(struct str bytes, enum string_home home, struct arena *arena, struct object *ret,
                            struct error *err)
 {
+    return object_decode_protobuf_as(bytes, KIND_UNKNOWN, home, arena, ret, err);
+}
+
+static bool is_named(enum api_kind kind, const struct envelope *envelope)
+{
+    return kind != KIND_UNKNOWN && str_eq(api_kinds[kind].kind, envelope->kind) &&
+           str_eq(api_kinds[kind].api_version, envelope->api_version);
+}
+
+int object_decode_protobuf_as(struct str bytes, enum api_kind expected, enum string_home home,
+                              struct arena *arena, struct object *ret, struct error *err)
+{
     struct envelope envelope;
     int r = open_envelope(bytes, &envelope, err);
     if (r < 0)
@@ -124,7 +136,9 @@ int object_decode_protobuf(struct str bytes, enum string_home home, struct arena
     /* The envelope is no part of the source. */
     struct record_reader reader =
         reader_for(bytes, home == STRINGS_BORROWED ? home : STRINGS_COPIED, arena, err);
-    struct object object = { .kind = object_kind_from(envelope.api_version, envelope.kind),
+    struct object object = { .kind = is_named(expected, &envelope)
+                                         ? expected
+                                         : object_kind_from(envelope.api_version, envelope.kind),
                              .api_version = record_keep(&reader, envelope.api_version),
                              .kind_name = record_keep(&reader, envelope.kind) };
     r = decode_object(envelope.raw, home, arena, &object, object.api_version, err);

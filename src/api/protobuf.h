@@ -25,6 +25,10 @@ enum string_home { STRINGS_COPIED, STRINGS_BORROWED, STRINGS_IN_SOURCE };
  * is set; so it is below. Where not even its kind is known, `ret` stays as it was. */
 int object_decode_protobuf(struct str bytes, enum string_home home, struct arena *arena, struct object *ret,
                            struct error *err);
+/* The same where several kinds have such objects, as ConfigMaps are both of the tables and of plugins: of the expected
+ * kind, if it has that name. */
+int object_decode_protobuf_as(struct str bytes, enum api_kind expected, enum string_home home,
+                              struct arena *arena, struct object *ret, struct error *err);
 
 /* Appends the object with its envelope. The result has what the tables know, so it is complete for the kinds that berth
  * writes: Binding, Event, Lease. */

@@ -312,10 +312,8 @@ static const enum inbox_message_kind message_kinds[JOURNAL_ENTRY_KINDS] = {
 static int read_object(struct inbox_message *message, struct str bytes, struct error *err)
 {
     message->object = live_object_new();
-    int r =
-        object_decode_protobuf(bytes, STRINGS_COPIED, &message->object->arena, &message->object->object, err);
-    if (r == 0 && extra_kind_has_same_objects(message->object->object.kind, message->api_kind))
-        message->object->object.kind = message->api_kind; /* a part of the kind that the object names */
+    int r = object_decode_protobuf_as(bytes, message->api_kind, STRINGS_COPIED, &message->object->arena,
+                                      &message->object->object, err);
     if (r == 0 && message->object->object.kind != message->api_kind)
         r = error_set(err, -EINVAL, "an object is of another kind than its entry says");
     return r;

@@ -93,11 +93,11 @@ static inline void fixture_add_object(struct fixture *f, enum api_kind kind, str
     }
 }
 
-/* apiVersion may be omitted. */
+/* apiVersion may be omitted. Kinds that plugins name come first. */
 static inline enum api_kind fixture_kind(const char *name)
 {
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
-        if (name && str_is(api_kinds[kind].kind, name))
+    for (int i = 0, kind = KIND_EXTRA_FIRST; i < KIND_COUNT; i++, kind = (kind + 1) % KIND_COUNT)
+        if (kind != KIND_UNKNOWN && name && str_is(api_kinds[kind].kind, name))
             return (enum api_kind)kind;
     fail_msg("no kind %s", name ? name : "at all");
     return KIND_UNKNOWN;
