@@ -218,12 +218,10 @@ static void wrong_arguments_give_an_error(void **state _unused_)
           "Kubernetes whose "
           "scheduler this is" },
         { { "--policy-config-file=x" },
-          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): scheduling policies are "
-          "gone; "
+          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): the kind Policy is gone; "
           "say the same in the profiles of a file for --config" },
         { { "--policy-config-file=x", "--legacy-flags" },
-          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): scheduling policies are "
-          "gone; "
+          "unknown flag: --policy-config-file (kube-scheduler v1.23 removed it): the kind Policy is gone; "
           "say the same in the profiles of a file for --config" },
         { { "--lock_object_name=x" },
           "unknown flag: --lock-object-name (kube-scheduler v1.28 removed it): use "
