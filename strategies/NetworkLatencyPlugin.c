@@ -133,8 +133,9 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     *ret_self = self;
     peers_init(&self->peers, args->topology_key.len ? args->topology_key.ptr : "", NULL);
     int r = check(self, args, err);
-    if (r == 0 && !berth_watch_only(env->handle, CONFIG_MAP, args->config_map.namespace_,
-                                    args->config_map.name.len ? args->config_map.name : berth_text("-")))
+    if (r == 0 &&
+        !berth_watch_only(env->handle, CONFIG_MAP, args->config_map.namespace_,
+                          args->config_map.name.len ? args->config_map.name : berth_text(BERTH_NONE)))
         r = berth_fail(err, "configMap: too many kinds of objects are watched");
     return r;
 }

@@ -62,6 +62,7 @@ extern "C" {
 #define BERTH_SCORE_MAX 100
 #define BERTH_ROW_NONE UINT32_MAX
 #define BERTH_SCORER_NONE UINT32_MAX
+#define BERTH_NONE "-" /* no object has this name: see berth_watch_only() */
 #define BERTH_WEIGHT_MAX 10000
 
 /* ---- opaque types ---- */
@@ -607,8 +608,8 @@ struct berth_metric_info {
       (cluster, \
        kind)) /* another number after each change of an object of such a kind: for what is kept of them */ \
     /* init() only: of this kind, which `kinds` names, just the objects of a namespace, or one object, are fetched. */ \
-    /* An absent or empty name means any. It can be called several times. False, with an error in the log: it */ \
-    /* cannot be. Objects in files are all there. */ \
+    /* An absent or empty name means any, BERTH_NONE that no object is fetched. It can be called several times. False, */ \
+    /* with an error in the log: it cannot be. Objects in files are all there. */ \
     F(bool, watch_only, \
       (const struct berth_handle *handle, const char *kind, struct berth_str namespace_, \
        struct berth_str name), \

@@ -132,6 +132,9 @@ bool host_watch_only(const struct berth_handle *handle, const char *kind, struct
         error_set(&err, -EINVAL, "\"%s\" is none of its kinds", kind ? kind : "");
         return refuse(handle, "berth_watch_only", &err);
     }
+    wishes->narrowed |= (uint64_t)1 << number;
+    if (str_is(in_str(name), BERTH_NONE))
+        return true;
     struct extra_kind part = { .api_version = api_kinds[number].api_version,
                                .kind = api_kinds[number].kind,
                                .namespace = in_str(namespace),
@@ -140,7 +143,6 @@ bool host_watch_only(const struct berth_handle *handle, const char *kind, struct
     if (added == KIND_UNKNOWN)
         return refuse(handle, "berth_watch_only", &err);
     wishes->kinds |= (uint64_t)1 << added;
-    wishes->narrowed |= (uint64_t)1 << number;
     return true;
 }
 

@@ -129,7 +129,8 @@ func TestPluginMistakes(t *testing.T) {
 func TestPluginReadsEverything(t *testing.T) {
 	e := shared(t)
 	e.berthOnly("kube-scheduler has no loadable plugins")
-	e.apply(base(e, "samples")) // which the stock role cannot read
+	e.apply(base(e, "samples")) // the stock role has no right to samples,
+	e.apply(base(e, "network")) // nor to a ConfigMap
 	const pods, nodes = 200, 20
 	for i := range nodes {
 		e.create(NewNode(fmt.Sprint("node-", i), Allocatable("pods", "110", "cpu", "64")))

@@ -31,7 +31,8 @@ CALL(kind_version, each_cluster(h, i) for (size_t k = 0; k < LEN(kinds); k++) su
 static void call_watch_only(const struct here *h)
 {
     (void)h;
-    sum += berth_watch_only(own->handle, "v1/ConfigMap", berth_text("kube-system"), berth_text(NULL));
+    sum += berth_watch_only(own->handle, "v1/ConfigMap", berth_text("kube-system"),
+                            berth_text("network-latency"));
     if (berth_watch_only(NULL, "v1/ConfigMap", berth_text(NULL), berth_text(NULL)) ||
         berth_watch_only(own->handle, "v1/Secret", berth_text(NULL), berth_text(NULL)) ||
         berth_watch_only(own->handle, NULL, berth_text(NULL), berth_text(NULL)))

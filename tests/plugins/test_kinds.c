@@ -25,8 +25,10 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     handle = env->handle;
     *ret_self = NULL;
     host_table.tick_every(handle, 10 * SECOND);
-    if (narrows)
+    if (narrows) {
         assert_true(host_table.watch_only(handle, MAP, out_str(STR("kube-system")), out_str(STR("table"))));
+        assert_true(host_table.watch_only(handle, WIDGET, out_str(STR("a")), out_str(STR(BERTH_NONE))));
+    }
     return 0;
 }
 
@@ -264,7 +266,7 @@ static void test_parts(void **state _unused_)
     enum api_kind all = extra_kind_named(STR(MAP)), one = extra_kind_named(STR(MAP " kube-system/table"));
     assert_true(kind_is_extra(all) && kind_is_extra(one) && all != one);
     const struct plugin_wishes *wishes = &profile_find(&engine->profiles[0], "Widgets")->wishes;
-    assert_int_equal(wishes->narrowed, UINT64_C(1) << all);
+    assert_int_equal(wishes->narrowed, UINT64_C(1) << all | UINT64_C(1) << extra_kind_named(STR(WIDGET)));
     assert_int_equal(wishes->kinds, UINT64_C(1) << one);
     /* Only in init(). */
     assert_false(host_table.watch_only(handle, MAP, out_str(STR("a")), out_str(STR("b"))));
