@@ -608,8 +608,8 @@ struct berth_metric_info {
       (cluster, \
        kind)) /* another number after each change of an object of such a kind: for what is kept of them */ \
     /* init() only: of this kind, which `kinds` names, just the objects of a namespace, or one object, are fetched. */ \
-    /* An absent or empty name means any, BERTH_NONE that no object is fetched. It can be called several times. False, */ \
-    /* with an error in the log: it cannot be. Objects in files are all there. */ \
+    /* An absent or empty name means any, BERTH_NONE that no object is fetched. It can be called several times. */ \
+    /* False, with an error in the log: it cannot be. Objects in files are all there. */ \
     F(bool, watch_only, \
       (const struct berth_handle *handle, const char *kind, struct berth_str namespace_, \
        struct berth_str name), \
