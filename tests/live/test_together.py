@@ -141,7 +141,7 @@ class TakeOver(Case):
         self.assertEqual(self.taken(second), 0)
         self.pod("four", schedulerName="first")
         self.bound("four")
-        self.assertIn("/four\"", again.log())
+        self.wait("it says so", lambda: "/four\"" in again.log())  # after the answer to the binding
         self.assertNotIn("/four\"", second.log())
         self.pod("five", schedulerName="second")
         self.bound("five")
