@@ -27,16 +27,9 @@ class Kinds(Case):
         for name in "ab":
             self.create(node("node-" + name, labels={ZONE: "z" + name}))
 
-    def delete(self, path):
-        try:
-            self.api.ask("DELETE", path)
-        except server.Refused as refused:
-            if refused.code != 404:
-                raise
-
     def latencies(self, ms):
         """Creates or changes the table."""
-        self.addCleanup(self.delete, TABLE + "/network-latency")
+        self.addCleanup(self.api.clear, TABLE + "/network-latency")
         table = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "network-latency", "namespace": "kube-system"},
                  "data": {"zones": "za zb %s\n" % ms}}
         try:
@@ -80,11 +73,11 @@ class Kinds(Case):
             self.wait("%s was tried" % name, lambda: self.events(name, "Scheduled") + self.events(name, "FailedScheduling"))
             return self.events(name, "FailedScheduling")
         self.wait("the table is known", is_rejected)
-        self.delete(TABLE + "/network-latency")
+        self.api.clear(TABLE + "/network-latency")
         self.bound_to(tried[-1], "node-b")
 
     def test_a_definition_that_comes_later(self):
-        self.addCleanup(self.delete, DEFINITIONS + "/" + DEFINITION["metadata"]["name"])
+        self.addCleanup(self.api.clear, DEFINITIONS + "/" + DEFINITION["metadata"]["name"])
         folder, config = self.path("recording"), {"profiles": [{
             "plugins": {"multiPoint": {"enabled": [{"name": "NetworkOverhead", "weight": 1000}]}},
             "pluginConfig": [{"name": "NetworkOverhead", "args": {"namespaces": [self.namespace]}}]}]}
@@ -107,7 +100,7 @@ class Kinds(Case):
                     raise
                 return None
         self.wait("the definition is served", create)
-        self.addCleanup(self.delete, path + "/shop")
+        self.addCleanup(self.api.clear, path + "/shop")
         self.wait("the scheduler has listed it", lambda: scheduler.log().count('"Listed" resource="%s/v1alpha1/%s"' % (
             GROUP, KIND)))
         for i in range(10):                     # 0 on the node, 1 in the zone, 100 elsewhere

@@ -16,8 +16,7 @@ class Leases(Case):
         self.nodes(5)
 
     def remove_lease(self):
-        if self.api.find(*LEASE):
-            self.api.delete(*LEASE)
+        self.api.clear(self.api.path(LEASE[0], LEASE[2], LEASE[1]))
 
     def holder(self):
         lease = self.api.find(*LEASE)

@@ -103,8 +103,7 @@ class TakeOver(Case):
         self.nodes(3)
 
     def remove_lease(self):
-        if self.api.find(*self.lease):
-            self.api.delete(*self.lease)
+        self.api.clear(self.api.path(self.lease[0], self.lease[2], self.lease[1]))
 
     def holder(self):
         lease = self.api.find(*self.lease)

@@ -50,7 +50,7 @@ class UserFiles(Case):
         table = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "network-latency", "namespace": "kube-system"},
                  "data": {"zones": "near far 30\n"}}
         self.api.ask("POST", "/api/v1/namespaces/kube-system/configmaps", table)
-        self.addCleanup(self.api.ask, "DELETE", "/api/v1/namespaces/kube-system/configmaps/network-latency")
+        self.addCleanup(self.api.clear, "/api/v1/namespaces/kube-system/configmaps/network-latency")
         for name in ("near", "far"):
             self.node(name, labels={"topology.kubernetes.io/zone": name})
         self.pod("db", cpu="10m", labels={"app": "shop"}, nodeName="near")
