@@ -157,12 +157,28 @@ class Newcomer(Plugins):
             block.append(line[4:])
         return "\n".join(block).strip() + "\n"
 
-    def test_the_plugin_of_the_page(self):
-        self.write("quiet.c", self.shown("`quiet.c`"))
-        config = self.write("quiet.yaml", self.shown("(`quiet.yaml`):"))
-        command = self.shown("**3. Build it.**").split()
+    def build(self, name, after):
+        """With the command of the page, in a folder that looks like a clone."""
+        self.write(name + ".c", self.shown(after))
+        if not os.path.exists(self.path("include")):
+            os.symlink(INCLUDE, self.path("include"))
+        command = self.shown("**3. Build it.**").replace("quiet", name).split()
         self.assertEqual(command[0], "cc")
-        subprocess.run([*CC, "-I" + INCLUDE, "-Wall", "-Wextra", "-Werror", *command[1:]], cwd=self.path(""), check=True)
+        subprocess.run([*CC, "-Wall", "-Wextra", "-Werror", *command[1:]], cwd=self.path(""), check=True)
+
+    def test_the_score_of_the_page(self):
+        self.build("ranked", "label `rank`")
+        objects = [node("low", labels={"rank": "2"}), node("high", labels={"rank": "4"}), node("none"), pod("a")]
+        config = self.write("ranked.yaml", self.shown("(`quiet.yaml`):").replace("name: Quiet", "{name: Ranked, weight: 5}"))
+        result = self.berth("explain", "-f", self.write("objects.json", objects), "--config", config, "-o", "json",
+                            "--plugin", self.path("ranked.so"), "a")
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual({name: row["scores"]["Ranked"] for name, row in result.json["nodes"].items()},
+                         {"low": 250, "high": 500, "none": 0})
+
+    def test_the_plugin_of_the_page(self):
+        self.build("quiet", "`quiet.c`")
+        config = self.write("quiet.yaml", self.shown("(`quiet.yaml`):"))
         objects = [node("loud"), node("still", labels={"quiet": "yes"}), pod("a"), pod("b")]
         report = self.run_with(self.path("quiet.so"), config, objects)
         self.assertEqual(set(self.placed(report).values()), {"loud"})
