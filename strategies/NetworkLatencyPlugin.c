@@ -7,6 +7,7 @@
  *               the highest latency of the nodes
  *
  * Filter: nodes whose latency is more than maxLatencyMs. What is not known rejects nothing and scores 0. */
+#include "at_once.h"
 #include "node_value.h"
 #include "peers.h"
 
@@ -89,6 +90,7 @@ struct self {
 };
 
 struct state {
+    struct self *self;
     const struct peer_set *groups[GROUPS_MAX];
     uint32_t len;
     bool is_idle;   /* the plugin has nothing to say, which is a matter of the pod and of the table alone */
@@ -416,6 +418,7 @@ static __attribute__((noinline)) struct state *begin(struct berth_cycle *cycle)
     struct queries queries = { .len = 0 };
     struct state *state = berth_alloc(arena, sizeof(*state));
     *slot = state;
+    state->self = self;
     peers_begin(&self->peers, cluster);
     update_table(self, cluster);
     state->is_idle = !self->table.len || !read_peers(self, cluster, arena, berth_cycle_pod(cycle), &queries);
@@ -472,12 +475,13 @@ static __attribute__((noinline)) int64_t compute(const struct self *self, const 
                                     : found.nearest;
 }
 
-static inline int64_t latency_of(struct self *self, struct state *state, struct berth_node_view node)
+/* Once per domain. */
+AT_ONCE int64_t latency_of(struct state *state, struct berth_node_view node)
 {
-    uint32_t domain = peers_domain(&self->peers, node);
+    uint32_t domain = peers_domain(&state->self->peers, node);
     int64_t *kept = &state->nodes[domain];
     if (!*kept) {
-        int64_t us = compute(self, state, domain);
+        int64_t us = compute(state->self, state, domain);
         *kept = us == UNKNOWN ? UNKNOWN : us + 1;
     }
     return *kept == UNKNOWN ? UNKNOWN : *kept - 1;
@@ -494,16 +498,17 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return BERTH_OK;
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+AT_ONCE struct berth_status judge(struct state *state, struct berth_node_view node)
 {
-    struct self *self = berth_cycle_self(cycle);
-    int64_t us = latency_of(self, state_of(cycle), node);
-    if (us == UNKNOWN || us <= self->max_us)
+    int64_t us = latency_of(state, node);
+    if (us == UNKNOWN || us <= state->self->max_us)
         return BERTH_OK;
     return BERTH_REJECT(BERTH_UNRESOLVABLE,
                         "node(s) had a higher latency than maxLatencyMs to the pods that the pod "
                         "talks to");
 }
+
+FILTER_SLOTS(state_of, judge)
 
 static struct berth_status pre_score(struct berth_cycle *cycle)
 {
@@ -511,11 +516,7 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
     return state_of(cycle)->is_idle || !self->args->latency_weight ? berth_verdict(BERTH_SKIP) : BERTH_OK;
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
-{
-    *ret = latency_of(berth_cycle_self(cycle), state_of(cycle), node);
-    return BERTH_OK;
-}
+SCORE_SLOTS(state_of, latency_of)
 
 static void say_unfiltered(struct self *self, const struct state *state)
 {
@@ -616,6 +617,8 @@ static const struct berth_plugin network_latency = {
     .filter = filter,
     .pre_score = pre_score,
     .score = score,
+    .filter_nodes = filter_nodes,
+    .score_nodes = score_nodes,
     .normalize = normalize,
     .events = events,
     .reads = reads,

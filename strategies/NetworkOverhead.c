@@ -15,6 +15,7 @@
  *
  * All but the first line depends on the region and the zone of the node only: it is computed once per attempt for each
  * of them, and corrected for the pods of the node itself. */
+#include "at_once.h"
 #include "peers.h"
 
 #define APP_GROUP "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup"
@@ -68,6 +69,7 @@ struct domain_sum {
     int64_t cost, satisfied, violated;
 };
 struct state {
+    struct self *self;
     struct dependency dependencies[DEPENDENCIES_MAX];
     uint32_t len;
     struct domain_sum *domains;
@@ -217,6 +219,7 @@ static __attribute__((noinline)) struct state *begin(struct berth_cycle *cycle)
     uint32_t len = berth_read(APP_GROUP, group, "spec.workloads").len;
     struct state *state = berth_alloc(berth_cycle_arena(cycle), sizeof(*state));
     *slot = state;
+    state->self = self;
     peers_begin(&self->peers, cluster);
     for (uint32_t i = 0; i < len; i++) {
         struct path path = path_to("spec.workloads[%u]", i);
@@ -286,11 +289,13 @@ static __attribute__((noinline)) void sum_domain(const struct self *self, struct
 }
 
 /* The pods of the node itself were counted as others of its domain: they cost nothing, and are satisfied. */
-static inline struct domain_sum sum_node(struct self *self, struct state *state, struct berth_node_view node)
+AT_ONCE struct domain_sum sum_node(struct state *state, struct berth_node_view node)
 {
-    uint32_t domain = peers_domain(&self->peers, node);
+    if (!state->len)
+        return (struct domain_sum){ 0 };
+    uint32_t domain = peers_domain(&state->self->peers, node);
     if (!state->domains[domain].is_known)
-        sum_domain(self, state, domain);
+        sum_domain(state->self, state, domain);
     struct domain_sum sum = state->domains[domain];
     for (uint32_t i = 0; i < state->len; i++) {
         int64_t here = peer_set_on(state->dependencies[i].pods, node.row);
@@ -307,29 +312,28 @@ static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_no
     return state_of(cycle)->len ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static struct berth_status filter(struct berth_cycle *cycle, struct berth_node_view node)
+AT_ONCE struct berth_status judge_node(struct state *state, struct berth_node_view node)
 {
-    struct state *state = state_of(cycle);
-    if (!state->len)
-        return BERTH_OK;
-    struct domain_sum sum = sum_node(berth_cycle_self(cycle), state, node);
+    struct domain_sum sum = sum_node(state, node);
     if (sum.violated > sum.satisfied)
         return BERTH_REJECT(BERTH_UNSCHEDULABLE,
                             "node(s) were too far in the network from the pods that the pod depends on");
     return BERTH_OK;
 }
 
+FILTER_SLOTS(state_of, judge_node)
+
 static struct berth_status pre_score(struct berth_cycle *cycle)
 {
     return state_of(cycle)->len ? BERTH_OK : berth_verdict(BERTH_SKIP);
 }
 
-static struct berth_status score(struct berth_cycle *cycle, struct berth_node_view node, int64_t *ret)
+AT_ONCE int64_t cost_to(struct state *state, struct berth_node_view node)
 {
-    struct state *state = state_of(cycle);
-    *ret = state->len ? sum_node(berth_cycle_self(cycle), state, node).cost : 0;
-    return BERTH_OK;
+    return sum_node(state, node).cost;
 }
+
+SCORE_SLOTS(state_of, cost_to)
 
 /* In floating point, as in the original. */
 static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
@@ -408,6 +412,8 @@ static const struct berth_plugin network_overhead = {
     .filter = filter,
     .pre_score = pre_score,
     .score = score,
+    .filter_nodes = filter_nodes,
+    .score_nodes = score_nodes,
     .normalize = normalize,
     .events = events,
     .reads = reads,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "api/defaults.h"
+#include "api/extra_kinds.h"
 #include "api/object.h"
 #include "codec/doc.h"
 #include "support/amounts.h"
@@ -82,6 +83,7 @@ const struct setting settings[] = {
 const uint32_t settings_len = ARRAY_SIZE(settings);
 
 /* ---- templates ---- */
+/* As the kind that a plugin names, if one does. */
 static struct object decode_object(struct arena *arena, const char *text)
 {
     struct doc_stream stream;
@@ -92,8 +94,12 @@ static struct object decode_object(struct arena *arena, const char *text)
     char *copy = xcalloc(len + YYJSON_PADDING_SIZE, 1);
     memcpy(copy, text, len);
     doc_stream_init(&stream, "template", copy, len);
-    if (doc_stream_next(&stream, &doc, &err) <= 0 ||
-        object_decode(&doc, doc.root, arena, &object, &err) < 0) {
+    bool is_read =
+        doc_stream_next(&stream, &doc, &err) > 0 && object_decode(&doc, doc.root, arena, &object, &err) == 0;
+    enum api_kind extra = is_read ? extra_kind_find(object.api_version, object.kind_name) : KIND_UNKNOWN;
+    if (extra != KIND_UNKNOWN)
+        is_read = object_decode_as(&doc, doc.root, extra, arena, &object, &err) == 0;
+    if (!is_read) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }

@@ -46,6 +46,9 @@ static const struct strategy {
     { "LoadVariationRiskBalancing", "", NULL },
     { "LowRiskOverCommitment", "", NULL },
     { "Peaks", "powerModel: Parts, parts: {coresPerSocket: 3}", NULL },
+    { "NetworkLatencyPlugin", "topologyKey: zone, appLabels: [tier]", NULL },
+    { "NetworkLatencyPlugin", "topologyKey: zone, appLabels: [tier], maxLatencyMs: 9", NULL },
+    { "NetworkOverhead", "namespaces: [red]", NULL },
     { "AdaptiveSchedulingPlugin", ADAPTIVE_ARGS, NULL },
     { "LoadAwareScheduling", "", "CostOptimizationPlugin" },
     { "AdaptiveSchedulingPlugin", "interval: 10s, minObservations: 1", "LoadBalancingPlugin" },
@@ -111,12 +114,14 @@ static uint32_t below(struct rng *rng, uint32_t end)
 static void set_node(struct engine_fixture *e, struct rng *rng, uint32_t number)
 {
     static const char *const models[] = { "big", "small", "odd" }, *const zones[] = { "a", "b", "edge" };
+    const char *zone = zones[below(rng, 3)];
     fixture_loadf(
         &e->f,
-        "{kind: Node, metadata: {name: n%u, labels: {model: %s, zone: %s, number: '%u', spot: '%s', "
-        "price: '0.%u', node-level: %s}}, status: {allocatable: {cpu: %u, memory: %uGi, pods: 99, "
+        "{kind: Node, metadata: {name: n%u, labels: {model: %s, zone: %s, topology.kubernetes.io/zone: %s, "
+        "topology.kubernetes.io/region: r, number: '%u', spot: '%s', price: '0.%u', node-level: %s}}, "
+        "status: {allocatable: {cpu: %u, memory: %uGi, pods: 99, "
         "nvidia.com/gpu: %u}, images: [{names: ['i%u'], sizeBytes: 900000000}]}}",
-        number, models[below(rng, 3)], zones[below(rng, 3)], below(rng, 50), below(rng, 3) ? "false" : "true",
+        number, models[below(rng, 3)], zone, zone, below(rng, 50), below(rng, 3) ? "false" : "true",
         1 + below(rng, 9), below(rng, 2) ? "core" : "other", 4 + below(rng, 9), 4 + below(rng, 30),
         below(rng, 3) ? 0 : 4, below(rng, 3));
 }
@@ -136,14 +141,32 @@ static void set_pod(struct engine_fixture *e, struct rng *rng, uint32_t number)
 {
     static const char *const namespaces[] = { "red", "green", "blue" };
     static const char *const cpus[] = { "100m", "300m", "2" }, *const tiers[] = { "front", "back" };
+    const char *tier = tiers[below(rng, 2)];
     uint32_t gpus = below(rng, 5) ? 0 : 1;
     fixture_loadf(&e->f,
                   "{kind: Pod, metadata: {name: p%u, namespace: %s, uid: p%u, labels: {tier: %s, "
+                  "appgroup.diktyo.x-k8s.io: shop, appgroup.diktyo.x-k8s.io.workload: %s, "
                   "preferred-zone: %s%s}}, spec: {containers: [{name: c, image: i%u, resources: {requests: "
                   "{cpu: %s, memory: 256Mi, nvidia.com/gpu: %u}, limits: {nvidia.com/gpu: %u}}}]}}",
-                  number, namespaces[below(rng, 3)], number, tiers[below(rng, 2)], below(rng, 2) ? "a" : "b",
+                  number, namespaces[below(rng, 3)], number, tier, tier, below(rng, 2) ? "a" : "b",
                   below(rng, 4) ? "" : ", business-level: core", below(rng, 3),
                   below(rng, 40) ? cpus[below(rng, 3)] : "90", gpus, gpus);
+}
+
+/* What the network costs, and which pods need which. */
+static void set_network(struct engine_fixture *e, struct rng *rng)
+{
+    fixture_loadf(
+        &e->f,
+        "{kind: ConfigMap, metadata: {name: network-latency, namespace: kube-system}, data: {x: "
+        "\"a b %u\\nb edge %u\\na edge 12\"}}\n---\n"
+        "{kind: NetworkTopology, metadata: {name: nt-default, namespace: red}, spec: {weights: "
+        "[{name: UserDefined, topologyList: [{topologyKey: topology.kubernetes.io/zone, originList: "
+        "[{origin: a, costList: [{destination: b, networkCost: %u}]}, {origin: b, costList: "
+        "[{destination: edge, networkCost: %u}]}]}]}]}}\n---\n"
+        "{kind: AppGroup, metadata: {name: shop, namespace: red}, spec: {workloads: [{workload: "
+        "{selector: front}, dependencies: [{workload: {selector: back}, maxNetworkCost: %u}]}]}}",
+        below(rng, 20), below(rng, 20), below(rng, 30), below(rng, 30), below(rng, 30));
 }
 
 /* The same for each engine. */
@@ -154,6 +177,8 @@ static struct decision step(struct engine_fixture *e, struct rng *rng, uint32_t 
         set_sample(e, rng, below(rng, NODES));
     if (below(rng, 8) == 0)
         set_node(e, rng, below(rng, NODES));
+    if (below(rng, 20) == 0)
+        set_network(e, rng);
     set_pod(e, rng, number);
     e->now_ns += (int64_t)below(rng, 4) * 7 * NS_PER_SECOND;
     (void)engine_step(&e->engine, e->now_ns, &decision);
@@ -169,6 +194,7 @@ static void compare(const struct strategy *strategy, uint64_t seed)
     for (int path = 0; path < PATH_COUNT; path++) {
         begin(&engines[path], strategy, (enum decision_path)path);
         rng_seed(&rngs[path], seed);
+        set_network(&engines[path], &rngs[path]);
         for (uint32_t i = 0; i < NODES; i++) {
             set_node(&engines[path], &rngs[path], i);
             if (i % 10)
