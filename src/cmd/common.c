@@ -17,6 +17,8 @@ const struct option_row input_rows[] = {
       "Objects: a file (JSON, YAML, several documents, Lists, JSON lines), a folder with such files, or - "
       "for "
       "standard input. May be given again. Without it, the cluster of the kubeconfig." },
+    { 0, "strict", NULL, OPTION_FLAG, offsetof(struct input_settings, is_strict),
+      "Refuse objects of -f with fields that their kind does not have. Without it they are warnings." },
     { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct input_settings, kubeconfig),
       "How to reach the cluster; without it, $KUBECONFIG or ~/.kube/config." },
     { 0, "context", "NAME", OPTION_TEXT, offsetof(struct input_settings, context),
@@ -180,6 +182,7 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .policy_dir = settings->policy_dir,
                                                 .policy_config_map = settings->policy_config_map,
                                                 .features = &features,
+                                                .is_strict = settings->is_strict,
                                                 .calls_extenders = settings->calls_extenders,
                                                 .registry = plugins_registry() },
                        &err);

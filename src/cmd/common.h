@@ -18,6 +18,7 @@ struct input_settings {
     const char *emulated, *compatible; /* releases */
     struct texts gates;
     struct plugin_settings plugins;
+    bool is_strict;       /* unknown fields of objects are an error */
     bool calls_extenders; /* of the configuration */
 };
 

@@ -113,6 +113,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
         r = add_listing(input, options->listing, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&input->load, options->paths[i], err);
+    if (r == 0 && options->is_strict)
+        r = load_refuse_unknown(&input->load, err);
     if (r < 0)
         return r;
     load_warn(&input->load);

@@ -29,6 +29,7 @@ struct input_options {
     const struct features *features; /* NULL: the defaults of the default release */
     const char *policy_dir,
         *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
+    bool is_strict;         /* unknown fields are an error */
     bool calls_extenders;   /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
 };

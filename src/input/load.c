@@ -8,7 +8,7 @@
 #include "api/fields.h"
 #include "api/object.h"
 
-enum { KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63 };
+enum { KINDS_SHOWN = 20, KIND_LEN_SHOWN = 63, UNKNOWN_SHOWN = 20 };
 
 void load_release(struct load *load)
 {
@@ -20,6 +20,7 @@ void load_release(struct load *load)
     vec_release(&load->finished);
     vec_release(&load->ignored);
     strmap_release(&load->ignored_places);
+    unknown_fields_release(&load->unknown);
     strbuf_release(&load->key);
     arena_release(&load->arena);
 }
@@ -101,9 +102,8 @@ static void keep(struct load *load, enum api_kind kind, struct meta *object)
                          STR_ARG(object->namespace), object->namespace.len ? "/" : "", STR_ARG(object->name));
 }
 
-static void count_ignored(struct load *load, struct str kind)
+static void count_ignored(struct load *load, struct str kind, size_t place)
 {
-    size_t place = (size_t)strmap_get(&load->ignored_places, kind);
     if (!place) {
         *vec_push(&load->ignored) = (struct kind_count){ arena_str(&load->arena, kind), 0 };
         place = load->ignored.len;
@@ -136,9 +136,12 @@ static int ignore(struct load *load, const struct doc *doc, yyjson_val *val, str
     if (meant != KIND_UNKNOWN && str_empty(version))
         return doc_error(doc, val, -EINVAL, err, "apiVersion: a " STR_FMT " needs one, such as " STR_FMT,
                          STR_ARG(kind), STR_ARG(api_kinds[meant].api_version));
-    count_ignored(load, meant == KIND_UNKNOWN ? kind
-                                              : arena_printf(&load->arena, STR_FMT " " STR_FMT,
-                                                             STR_ARG(version), STR_ARG(kind)));
+    if (meant != KIND_UNKNOWN)
+        kind = arena_printf(&load->arena, STR_FMT " " STR_FMT, STR_ARG(version), STR_ARG(kind));
+    size_t place = (size_t)strmap_get(&load->ignored_places, kind);
+    struct str plain = meant != KIND_UNKNOWN ? api_kinds[meant].kind : kind;
+    if (place || !unknown_kind_check(&load->unknown, doc, val, plain, version))
+        count_ignored(load, kind, place);
     return 0;
 }
 
@@ -153,6 +156,7 @@ static int load_as(struct load *load, const struct doc *doc, yyjson_val *val, en
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
     object_default(&object, &load->arena);
+    unknown_fields_check(&load->unknown, doc, val, kind, version);
     keep(load, known, object.meta);
     return 0;
 }
@@ -218,8 +222,31 @@ static void warn_ignored(const struct load *load)
     print_warning(&text);
 }
 
+static void print_unknown(const struct load *load, const char *prefix, size_t count)
+{
+    for (size_t i = 0; i < MIN(count, (size_t)UNKNOWN_SHOWN); i++) {
+        _cleanup_(strbuf_release) struct strbuf text = { 0 };
+        unknown_field_print(&load->unknown.rows.items[i], &text);
+        fprintf(stderr, "berth: %s%s\n", prefix, text.text);
+    }
+    if (count > UNKNOWN_SHOWN)
+        fprintf(stderr, "berth: %s%zu more fields are unknown\n", prefix, count - UNKNOWN_SHOWN);
+}
+
+int load_refuse_unknown(const struct load *load, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    size_t count = load->unknown.rows.len;
+    if (!count)
+        return 0;
+    print_unknown(load, "", count - 1);
+    unknown_field_print(&load->unknown.rows.items[count - 1], &text);
+    return error_set(err, -EINVAL, "%s", text.text);
+}
+
 void load_warn(const struct load *load)
 {
+    print_unknown(load, "warning: ", load->unknown.rows.len);
     warn_ignored(load);
     if (!load->duplicates)
         return;

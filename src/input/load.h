@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "input/documents.h"
+#include "input/unknown_fields.h"
 
 struct kind_count {
     struct str kind;
@@ -32,6 +33,7 @@ struct load {
     size_t duplicates;                 /* objects that replaced another */
     struct str duplicate;              /* one of them: "Pod default/web" */
     bool reads_config_maps;            /* otherwise they are of a kind that is not used */
+    struct unknown_fields unknown;     /* and kinds that may be misspelled */
     struct strbuf key;                 /* scratch */
 };
 
@@ -41,6 +43,8 @@ void load_release(struct load *load);
 int load_path(struct load *load, const char *path, struct error *err);
 /* Everything that a user should know about the input, a line each on standard error. */
 void load_warn(const struct load *load);
+/* Unknown fields as errors: all but the last one on standard error, then that one. */
+int load_refuse_unknown(const struct load *load, struct error *err);
 /* "namespace/name" in the buffer. */
 struct str full_name(struct strbuf *buf, struct str namespace, struct str name);
 /* By name, or NULL. */

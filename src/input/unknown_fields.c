@@ -1,0 +1,322 @@
+/* unknown_fields.c: one walk over an object beside its type; see unknown_fields.h. */
+#include "input/unknown_fields.h"
+
+#include "codec/path.h"
+#include "schema/schema.h"
+
+enum {
+    LIVE_BYTES_MAX = 4 << 20, /* of JSON: in longer ones objects of an API server are not looked at */
+    NAME_SHOWN = 100,
+    SLIPS_MAX = 2,    /* of the pen, in what is likely to be meant */
+    LEVELS_BELOW = 3, /* that are searched for a field that stands too high */
+};
+
+/* An object within an object: where the walk is. */
+struct place {
+    const struct place *above; /* the object around it */
+    const struct schema_type *type;
+    const struct path *path; /* NULL: the whole object */
+};
+
+struct walk {
+    struct unknown_fields *fields;
+    const struct doc *doc;
+    yyjson_val *object;
+    struct str kind;
+};
+
+void unknown_fields_release(struct unknown_fields *fields)
+{
+    vec_release(&fields->rows);
+    strmap_release(&fields->places);
+    arena_release(&fields->arena);
+}
+
+void unknown_field_print(const struct unknown_field *field, struct strbuf *out)
+{
+    strbuf_str(out, field->sentence);
+    if (field->objects > 1)
+        strbuf_printf(out, " (and in %zu more object%s)", field->objects - 1, field->objects == 2 ? "" : "s");
+}
+
+/* ---- what may be meant ---- */
+
+static void cut_back(struct strbuf *buf, size_t len)
+{
+    buf->len = len;
+    buf->text[len] = '\0';
+}
+
+/* A field of that name further in: "template.spec.nodeSelector" for one of a Deployment's spec. */
+static bool find_below(const struct schema_type *type, struct str name, unsigned levels, struct strbuf *path)
+{
+    if (levels == 0) {
+        if (schema_field(type, name))
+            strbuf_str(path, name);
+        return schema_field(type, name);
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct schema_field *field = &type->fields[i];
+        bool is_list = field->value.kind == SCHEMA_LIST;
+        const struct schema_value *value = is_list ? field->value.item : &field->value;
+        if (value->kind != SCHEMA_OBJECT || str_is(field->name, "status") || str_is(field->name, "metadata"))
+            continue;
+        size_t len = path->len;
+        strbuf_str(path, field->name);
+        strbuf_puts(path, is_list ? "[]." : ".");
+        if (find_below(value->type, name, levels - 1, path))
+            return true;
+        cut_back(path, len);
+    }
+    return false;
+}
+
+/* The field of the type whose name is nearest and has at most so many slips, or NULL. */
+static const struct schema_field *find_nearest(const struct schema_type *type, struct str name, size_t slips)
+{
+    const struct schema_field *best = NULL;
+    size_t near = slips + 1;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        size_t distance = str_distance(name, type->fields[i].name, true);
+        if (distance < near) {
+            near = distance;
+            best = &type->fields[i];
+        }
+    }
+    return best;
+}
+
+static void print_below(struct strbuf *out, const struct path *path)
+{
+    path_print(out, path);
+    if (path)
+        strbuf_putc(out, '.');
+}
+
+/* Prints the path from the top of the object if there is a field of that name further in. */
+static bool print_inner(struct strbuf *out, const struct place *place, struct str name)
+{
+    size_t len = out->len;
+    print_below(out, place->path);
+    for (unsigned levels = 1; levels <= LEVELS_BELOW; levels++)
+        if (find_below(place->type, name, levels, out))
+            return true;
+    cut_back(out, len);
+    return false;
+}
+
+/* The same for one further out. */
+static bool print_outer(struct strbuf *out, const struct place *place, struct str name)
+{
+    for (const struct place *above = place->above; above; above = above->above)
+        if (schema_field(above->type, name)) {
+            print_below(out, above->path);
+            strbuf_str(out, name);
+            return true;
+        }
+    return false;
+}
+
+static bool print_near(struct strbuf *out, const struct place *place, struct str name, size_t slips)
+{
+    const struct schema_field *near = find_nearest(place->type, name, slips);
+    if (near)
+        strbuf_str(out, near->name);
+    return near;
+}
+
+/* Indented too far, misspelled, not far enough, or badly misspelled. */
+static void print_meant(struct strbuf *out, const struct place *place, struct str name)
+{
+    size_t len = out->len;
+    strbuf_puts(out, "; did you mean ");
+    if (print_outer(out, place, name) || print_near(out, place, name, SLIPS_MAX) ||
+        print_inner(out, place, name) || print_near(out, place, name, name.len / 3))
+        strbuf_putc(out, '?');
+    else
+        cut_back(out, len);
+}
+
+/* ---- the rows ---- */
+
+static void print_path(struct strbuf *out, const struct place *place, struct str name)
+{
+    print_below(out, place->path);
+    path_print_shown(out, name, NAME_SHOWN);
+}
+
+/* The kind and the path without what stands in brackets. */
+static struct str make_key(const struct walk *walk, const struct place *place, struct str name,
+                           struct strbuf *key)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    print_path(&path, place, name);
+    strbuf_str(key, walk->kind);
+    strbuf_putc(key, ' ');
+    bool inside = false;
+    for (size_t i = 0; i < path.len; i++) {
+        inside = path.text[i] == '[' || (inside && path.text[i] != ']');
+        if (!inside)
+            strbuf_putc(key, path.text[i]);
+    }
+    return strbuf_slice(key);
+}
+
+/* "FILE:LINE:COLUMN: Pod shop/web: " */
+static void print_object(const struct walk *walk, const yyjson_val *at, struct strbuf *text)
+{
+    size_t line, column;
+    yyjson_val *meta = yyjson_obj_get(walk->object, "metadata");
+    struct str namespace = doc_member_text(meta, "namespace"), name = doc_member_text(meta, "name");
+    if (str_empty(name))
+        name = doc_member_text(meta, "generateName");
+    doc_where(walk->doc, at, &line, &column);
+    strbuf_printf(text, "%s:%zu:%zu: ", walk->doc->stream->path, line, column);
+    path_print_shown(text, walk->kind, NAME_SHOWN);
+    strbuf_putc(text, ' ');
+    path_print_shown(text, namespace, NAME_SHOWN);
+    if (!str_empty(namespace))
+        strbuf_putc(text, '/');
+    path_print_shown(text, name, NAME_SHOWN);
+    strbuf_puts(text, ": ");
+}
+
+/* The row of this key. Of a new one, *ret_new is true. */
+static struct unknown_field *find_row(struct unknown_fields *fields, struct str key, bool *ret_new)
+{
+    size_t at = (size_t)strmap_get(&fields->places, key);
+    *ret_new = !at;
+    if (!at) {
+        *vec_push(&fields->rows) = (struct unknown_field){ 0 };
+        at = fields->rows.len;
+        strmap_put(&fields->places, arena_str(&fields->arena, key), (void *)at);
+    }
+    return &fields->rows.items[at - 1];
+}
+
+static void report(const struct walk *walk, const struct place *place, yyjson_val *key)
+{
+    _cleanup_(strbuf_release) struct strbuf id = { 0 }, text = { 0 };
+    bool is_new;
+    struct str name = doc_text(key);
+    struct unknown_field *row = find_row(walk->fields, make_key(walk, place, name, &id), &is_new);
+    row->objects += row->last != walk->fields->objects;
+    row->last = walk->fields->objects;
+    if (!is_new)
+        return;
+    print_object(walk, key, &text);
+    strbuf_puts(&text, "unknown field ");
+    print_path(&text, place, name);
+    print_meant(&text, place, name);
+    row->sentence = arena_str(&walk->fields->arena, strbuf_slice(&text));
+}
+
+/* ---- the walk ---- */
+
+static void walk_value(const struct walk *walk, const struct schema_value *value, yyjson_val *val,
+                       const struct path *path, const struct place *above);
+
+static void walk_object(const struct walk *walk, yyjson_val *object, const struct place *place)
+{
+    size_t i, count;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(object, i, count, key, val) {
+        struct str name = doc_text(key);
+        const struct schema_field *field = schema_field(place->type, name);
+        if (field && unsafe_yyjson_is_ctn(val))
+            walk_value(walk, &field->value, val, &(const struct path){ .parent = place->path, .name = name },
+                       place);
+        else if (!field && !place->type->open)
+            report(walk, place, key);
+    }
+}
+
+static void walk_value(const struct walk *walk, const struct schema_value *value, yyjson_val *val,
+                       const struct path *path, const struct place *above)
+{
+    size_t i, count;
+    yyjson_val *key, *item;
+    if (value->kind == SCHEMA_OBJECT && yyjson_is_obj(val)) {
+        walk_object(walk, val, &(const struct place){ above, value->type, path });
+    } else if (value->kind == SCHEMA_LIST && yyjson_is_arr(val)) {
+        yyjson_arr_foreach(val, i, count, item)
+            walk_value(walk, value->item, item, PATH_INDEX(path, i), above);
+    } else if (value->kind == SCHEMA_MAP && yyjson_is_obj(val) && value->item->kind >= SCHEMA_OBJECT) {
+        yyjson_obj_foreach(val, i, count, key, item)
+            walk_value(walk, value->item, item, PATH_KEY(path, doc_text(key)), above);
+    }
+}
+
+static bool came_from_server(yyjson_val *object)
+{
+    yyjson_val *meta = yyjson_obj_get(object, "metadata");
+    return !str_empty(doc_member_text(meta, "uid")) && !str_empty(doc_member_text(meta, "resourceVersion"));
+}
+
+/* ---- kinds ---- */
+
+/* "apps/v1": "apps" and "v1"; "v1": "" and "v1". */
+static struct str split_version(struct str api_version, struct str *ret_version)
+{
+    ptrdiff_t slash = str_find(api_version, '/');
+    *ret_version = str_slice(api_version, slash < 0 ? 0 : (size_t)slash + 1, api_version.len);
+    return str_slice(api_version, 0, slash < 0 ? 0 : (size_t)slash);
+}
+
+/* The type of Kubernetes whose kind and group are nearest. NULL: none is near, or it is one of Kubernetes. */
+static const struct schema_type *find_kind(struct str kind, struct str api_version)
+{
+    struct str version, group = split_version(api_version, &version);
+    const struct schema_type *const *types, *best = NULL;
+    size_t count = schema_types(&types), near = SLIPS_MAX + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (str_empty(types[i]->kind) || !str_eq(version, types[i]->version))
+            continue;
+        size_t of_kind = str_distance(kind, types[i]->kind, true);
+        size_t of_group = str_distance(group, types[i]->group, true);
+        if (of_kind > SLIPS_MAX || of_group > SLIPS_MAX || of_kind + of_group >= near)
+            continue;
+        near = of_kind + of_group;
+        best = types[i];
+    }
+    return near == 0 && str_eq(kind, best->kind) ? NULL : best;
+}
+
+bool unknown_kind_check(struct unknown_fields *fields, const struct doc *doc, yyjson_val *object,
+                        struct str kind, struct str version)
+{
+    const struct schema_type *meant = find_kind(kind, version);
+    if (!meant)
+        return false;
+    _cleanup_(strbuf_release) struct strbuf key = { 0 }, text = { 0 };
+    const struct walk walk = { fields, doc, object, kind };
+    strbuf_printf(&key, STR_FMT " " STR_FMT, STR_ARG(version), STR_ARG(kind));
+    bool is_new;
+    struct unknown_field *row = find_row(fields, strbuf_slice(&key), &is_new);
+    row->objects++;
+    if (!is_new)
+        return true;
+    print_object(&walk, yyjson_obj_get(object, str_eq(kind, meant->kind) ? "apiVersion" : "kind"), &text);
+    path_print_shown(&text, version, NAME_SHOWN);
+    strbuf_puts(&text, " has no kind ");
+    path_print_shown(&text, kind, NAME_SHOWN);
+    strbuf_puts(&text, "; did you mean ");
+    if (!str_empty(meant->group))
+        strbuf_printf(&text, STR_FMT "/", STR_ARG(meant->group));
+    strbuf_printf(&text, STR_FMT " " STR_FMT "?", STR_ARG(meant->version), STR_ARG(meant->kind));
+    row->sentence = arena_str(&fields->arena, strbuf_slice(&text));
+    return true;
+}
+
+void unknown_fields_check(struct unknown_fields *fields, const struct doc *doc, yyjson_val *object,
+                          struct str kind, struct str version)
+{
+    if (!doc->stream->yaml && doc->stream->len > LIVE_BYTES_MAX && came_from_server(object))
+        return;
+    struct str plain, group = split_version(version, &plain);
+    const struct schema_type *type = schema_of(group, plain, kind);
+    const struct walk walk = { fields, doc, object, kind };
+    fields->objects++;
+    if (type)
+        walk_object(&walk, object, &(const struct place){ NULL, type, NULL });
+}
