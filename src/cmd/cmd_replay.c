@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "api/kinds.h"
+#include "api/output.h"
 #include "base/clock.h"
 #include "base/timestamp.h"
 #include "cmd/common.h"
-#include "codec/json_writer.h"
 #include "replay/replay.h"
 #include "whatif/explain_print.h"
 #include "whatif/simulate.h"
@@ -68,11 +68,13 @@ struct report {
     double begun; /* seconds */
 };
 
+/* 0: never. */
 static void json_time(struct json_writer *json, const char *key, int64_t now_ns)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    add_time(&text, now_ns);
-    json_member_str(json, key, strbuf_slice(&text));
+    if (now_ns)
+        add_time(&text, now_ns);
+    output_member_text(json, key, strbuf_slice(&text));
 }
 
 static void json_said(struct json_writer *json, const char *key, struct str body)
@@ -217,21 +219,29 @@ static void json_origin(const struct replay *replay, struct json_writer *json)
     json_member_int(json, "entries", (int64_t)replay->recording.entries);
     json_time(json, "from", replay->first_ns);
     json_time(json, "to", MAX(replay->last_ns, replay->first_ns));
-    if (replay->recording.cut.text[0])
-        json_member_str(json, "cut", str_from(replay->recording.cut.text));
+    output_member_text(json, "cut", str_from(replay->recording.cut.text));
     json_member_int(json, "decisions", (int64_t)replay->decisions);
     json_member_int(json, "placements", (int64_t)replay->placements);
     json_member_int(json, "configurationChanges", (int64_t)replay->reloads);
 }
 
+/* Nulls where another configuration or release was tried. */
 static void json_same(const struct replay *replay, struct json_writer *json)
 {
     char digest[17];
+    if (replay->comparison) {
+        output_member_null(json, "exact");
+        output_member_null(json, "digest");
+        output_member_null(json, "difference");
+        return;
+    }
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)replay->digest);
     json_member_bool(json, "exact", !replay->difference.there);
     json_member_str(json, "digest", str_from(digest));
-    if (!replay->difference.there)
+    if (!replay->difference.there) {
+        output_member_null(json, "difference");
         return;
+    }
     json_member_object(json, "difference");
     json_member_int(json, "decision", (int64_t)replay->difference.number);
     json_time(json, "time", replay->difference.now_ns);
@@ -335,12 +345,10 @@ static void say_comparison(const struct replay *replay, struct term *term, size_
 static void json_side(struct json_writer *json, const char *key, const struct compare_side *side)
 {
     json_member_object(json, key);
-    json_member_str(json, "node", side->node);
+    output_member_text(json, "node", side->node);
     json_member_int(json, "tries", side->tries);
-    if (side->placed_ns)
-        json_time(json, "placed", side->placed_ns);
-    else if (side->message.len)
-        json_member_str(json, "message", side->message);
+    json_time(json, "placed", side->placed_ns);
+    output_member_text(json, "message", side->placed_ns ? (struct str){ 0 } : side->message);
     json_end_object(json);
 }
 
@@ -370,6 +378,11 @@ static void json_sum(struct json_writer *json, const struct compare_sum *sum)
 
 static void json_comparison(const struct replay *replay, struct json_writer *json)
 {
+    if (!replay->comparison) {
+        output_member_null(json, "summary");
+        output_member_null(json, "pods");
+        return;
+    }
     struct compare_sum sum = compare_sum(replay->comparison);
     size_t len;
     const struct compare_pod *const *pods = compare_pods(replay->comparison, &len);
@@ -425,7 +438,8 @@ static void list_table(const struct recording_summary *all, size_t len, struct t
 static void list_json(const struct recording_summary *all, size_t len, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    json_begin_array(&json);
+    output_begin(&json, "RecordingList");
+    json_member_array(&json, "items");
     for (size_t i = 0; i < len; i++) {
         json_begin_line(&json);
         json_member_str(&json, "recording", all[i].name);
@@ -437,12 +451,11 @@ static void list_json(const struct recording_summary *all, size_t len, struct st
         json_member_int(&json, "files", (int64_t)all[i].files);
         json_member_int(&json, "bytes", (int64_t)all[i].bytes);
         json_member_bool(&json, "repeatable", !all[i].headless);
-        if (all[i].cut.len)
-            json_member_str(&json, "cut", all[i].cut);
+        output_member_text(&json, "cut", all[i].cut);
         json_end_line(&json);
     }
     json_end_array(&json);
-    strbuf_putc(out, '\n');
+    output_end(&json);
 }
 
 static int list(const struct replay_settings *settings, const char *path)
@@ -475,7 +488,7 @@ static void report_begin(struct report *report)
     if (report->settings->output != OUTPUT_JSON)
         return;
     report->json = json_writer(&report->out, JSON_PRETTY);
-    json_begin_object(&report->json);
+    output_begin(&report->json, "Replay");
     if (has_log(report->settings))
         json_member_array(&report->json, "log");
 }
@@ -486,9 +499,9 @@ static void end_json(struct report *report, const struct replay *replay)
     if (has_log(report->settings))
         json_end_array(json);
     json_origin(replay, json);
-    replay->comparison ? json_comparison(replay, json) : json_same(replay, json);
-    json_end_object(json);
-    strbuf_putc(&report->out, '\n');
+    json_same(replay, json);
+    json_comparison(replay, json);
+    output_end(json);
 }
 
 static int report_end(struct report *report, const struct replay *replay)

@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
       "Leave out what differs from run to run." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
-      "Also save the decisions: {\"placements\":[{\"pod\",\"node\"}...]}." },
+      "Also save which pod went to which node, as JSON." },
     { 0 },
 };
 

@@ -1,16 +1,8 @@
 /* simulate_json.c: a simulation as JSON, a decision and a node a line each. */
 #include <math.h>
 
+#include "api/output.h"
 #include "cmd/simulate_print.h"
-#include "codec/json_writer.h"
-
-/* Names are built in one buffer: there may be hundreds of thousands. */
-static void put_pod(struct json_writer *json, const char *key, const struct pod *pod, struct strbuf *scratch)
-{
-    if (key)
-        json_key(json, str_from(key));
-    json_str(json, full_name(scratch, pod->meta.namespace, pod->meta.name));
-}
 
 static void put_row(struct json_writer *json, const struct cluster *cluster, const char *key, uint32_t row)
 {
@@ -22,20 +14,18 @@ static void put_row(struct json_writer *json, const struct cluster *cluster, con
 }
 
 static void put_placement(struct json_writer *json, const struct simulation *simulation,
-                          const struct sim_record *record, struct strbuf *scratch)
+                          const struct sim_record *record)
 {
     const struct cluster *cluster = &simulation->input->cluster;
     json_begin_line(json);
-    put_pod(json, "pod", record->pod, scratch);
+    output_member_name(json, "pod", &record->pod->meta);
     put_row(json, cluster, "node", record->row);
-    json_member_str(json, "message", record->message);
-    if (record->nominated_row != ROW_NONE) {
-        put_row(json, cluster, "nominated", record->nominated_row);
-        json_member_array(json, "victims");
-        for (size_t i = 0; i < record->victims_len; i++)
-            put_pod(json, NULL, simulation->victims.items[record->victims_first + i], scratch);
-        json_end_array(json);
-    }
+    output_member_text(json, "message", record->message);
+    put_row(json, cluster, "nominated", record->nominated_row);
+    json_member_array(json, "victims");
+    for (size_t i = 0; i < record->victims_len; i++)
+        output_name(json, &simulation->victims.items[record->victims_first + i]->meta);
+    json_end_array(json);
     json_end_line(json);
 }
 
@@ -110,15 +100,14 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
     json_end_object(json);
 }
 
-static void put_waiting(struct json_writer *json, const struct simulation *simulation, struct strbuf *scratch)
+static void put_waiting(struct json_writer *json, const struct simulation *simulation)
 {
     json_member_array(json, "pending");
     vec_for(&simulation->waiting, waiting) {
         json_begin_line(json);
-        put_pod(json, "pod", waiting->pod, scratch);
-        json_member_str(json, "message", waiting->message);
-        if (waiting->gated)
-            json_member_bool(json, "gated", true);
+        output_member_name(json, "pod", &waiting->pod->meta);
+        output_member_text(json, "message", waiting->message);
+        json_member_bool(json, "gated", waiting->gated);
         json_end_line(json);
     }
     json_end_array(json);
@@ -127,13 +116,12 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
 void simulate_json(const struct simulation *simulation, const struct simulate_view *view, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
-    json_begin_object(&json);
+    output_begin(&json, "Simulation");
     json_member_array(&json, "placements");
     vec_for(&simulation->records, record)
-        put_placement(&json, simulation, record, &scratch);
+        put_placement(&json, simulation, record);
     json_end_array(&json);
-    put_waiting(&json, simulation, &scratch);
+    put_waiting(&json, simulation);
     struct meta **nodes = load_sorted(&simulation->input->load, KIND_NODE);
     json_member_array(&json, "nodes");
     for (size_t i = 0; i < simulation->input->load.objects[KIND_NODE].len; i++)
@@ -141,23 +129,20 @@ void simulate_json(const struct simulation *simulation, const struct simulate_vi
     json_end_array(&json);
     free(nodes);
     put_summary(&json, simulation, view);
-    json_end_object(&json);
-    strbuf_putc(out, '\n');
+    output_end(&json);
 }
 
 void simulate_trace(const struct simulation *simulation, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
-    _cleanup_(strbuf_release) struct strbuf scratch = { 0 };
-    json_begin_object(&json);
+    output_begin(&json, "Placements");
     json_member_array(&json, "placements");
     vec_for(&simulation->records, record) {
         json_begin_line(&json);
-        put_pod(&json, "pod", record->pod, &scratch);
+        output_member_name(&json, "pod", &record->pod->meta);
         put_row(&json, &simulation->input->cluster, "node", record->row);
         json_end_line(&json);
     }
     json_end_array(&json);
-    json_end_object(&json);
-    strbuf_putc(out, '\n');
+    output_end(&json);
 }

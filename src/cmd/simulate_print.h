@@ -13,7 +13,7 @@ struct simulate_view {
 };
 
 void simulate_json(const struct simulation *simulation, const struct simulate_view *view, struct strbuf *out);
-/* Only the placements: {"placements":[{"pod":...,"node":...},...]}. */
+/* Only the placements: the kind Placements. */
 void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_table(const struct simulation *simulation, const struct simulate_view *view, struct term *term);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/output.h"
 #include "base/list.h"
 #include "base/thread.h"
 #include "base/timestamp.h"
@@ -159,30 +160,36 @@ static struct str message_of(const struct pod *pod)
     return (struct str){ 0 };
 }
 
+static void put_seconds_if(struct json_writer *json, const char *key, bool is_there, int64_t ns)
+{
+    if (is_there)
+        view_put_seconds(json, key, ns);
+    else
+        output_member_null(json, key);
+}
+
 void views_put_entry(struct json_writer *json, const struct engine *engine, const struct queued_pod *entry,
                      bool wakes, int64_t now_ns)
 {
     const struct pod *pod = entry->pod->api;
     const struct profile *profile = &engine->profiles[entry->profile];
-    struct str message = message_of(pod);
     json_begin_object(json);
-    json_member_str(json, "namespace", pod->meta.namespace);
-    json_member_str(json, "name", pod->meta.name);
+    output_name_members(json, &pod->meta);
     json_member_str(json, "scheduler", profile->scheduler_name);
     json_member_int(json, "priority", pod->spec.priority.set ? pod->spec.priority.value : 0);
     json_member_str(json, "queue", str_from(queue_place_names[entry->place]));
     view_put_seconds(json, "seconds", now_ns - entry->since_ns);
-    if (entry->first_attempt_ns != QUEUE_NEVER)
-        view_put_seconds(json, "secondsSinceFirst", now_ns - entry->first_attempt_ns);
-    if (entry->backoff_until_ns > now_ns &&
-        (entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF))
-        view_put_seconds(json, "backoffSeconds", entry->backoff_until_ns - now_ns);
+    bool backs_off = entry->place == QUEUE_BACKOFF || entry->place == QUEUE_ERROR_BACKOFF;
+    put_seconds_if(json, "secondsSinceFirst", entry->first_attempt_ns != QUEUE_NEVER,
+                   now_ns - entry->first_attempt_ns);
+    put_seconds_if(json, "backoffSeconds", backs_off && entry->backoff_until_ns > now_ns,
+                   entry->backoff_until_ns - now_ns);
     json_member_int(json, "attempts", entry->attempts);
-    if (entry->gate != GATE_NONE)
-        json_member_str(json, "gate", str_from(profile->plugins[entry->gate].plugin->name));
+    output_member_text(json, "gate",
+                       entry->gate == GATE_NONE ? (struct str){ 0 }
+                                                : str_from(profile->plugins[entry->gate].plugin->name));
     put_plugins(json, profile, entry->unschedulable | entry->pending);
-    if (message.len)
-        json_member_str(json, "message", message);
+    output_member_text(json, "message", message_of(pod));
     if (wakes)
         put_wakes(json, profile, engine->cluster->features.release, entry->unschedulable | entry->pending);
     json_end_object(json);
@@ -196,7 +203,7 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
     queue_each(&engine->queue, gather, &all);
     vec_sort(&all.entries, by_place);
     size_t len = MIN(all.entries.len, filter->limit);
-    json_begin_object(&json);
+    output_begin(&json, "Queue");
     view_put_time(&json, "time", now_ns);
     json_member_object(&json, "counts");
     for (int place = QUEUE_NOWHERE + 1; place < QUEUE_PLACE_COUNT; place++)
@@ -207,8 +214,7 @@ void views_write_queue(const struct engine *engine, const struct view_filter *fi
         views_put_entry(&json, engine, all.entries.items[i], filter->name.len > 0, now_ns);
     json_end_array(&json);
     json_member_int(&json, "left", (int64_t)(all.entries.len - len));
-    json_end_object(&json);
-    strbuf_putc(out, '\n');
+    output_end(&json);
     vec_release(&all.entries);
 }
 

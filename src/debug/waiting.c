@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/output.h"
 #include "engine/binding.h"
 
 static int by_age(const void *a, const void *b)
@@ -59,8 +60,7 @@ static void put_pod(struct json_writer *json, const struct pod_binding *binding,
 {
     const struct meta *meta = &binding->pod->api->meta;
     json_begin_object(json);
-    json_member_str(json, "namespace", meta->namespace);
-    json_member_str(json, "name", meta->name);
+    output_name_members(json, meta);
     json_member_str(json, "scheduler", binding->cycle.profile->scheduler_name);
     json_member_str(json, "node", binding->node);
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
@@ -89,7 +89,7 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
     }
     vec_sort(&all, by_age);
     size_t len = MIN(all.len, filter->limit);
-    json_begin_object(&json);
+    output_begin(&json, "Waiting");
     view_put_time(&json, "time", now_ns);
     json_member_object(&json, "counts");
     for (int stage = 0; stage < BINDING_STAGE_COUNT; stage++)
@@ -100,8 +100,7 @@ void waiting_write(const struct engine *engine, const struct view_filter *filter
         put_pod(&json, all.items[i], now_ns);
     json_end_array(&json);
     json_member_int(&json, "left", (int64_t)(all.len - len));
-    json_end_object(&json);
-    strbuf_putc(out, '\n');
+    output_end(&json);
     vec_release(&all);
 }
 

@@ -76,7 +76,7 @@ def simulate(berth, folder, objects, samples, profile):
     subprocess.run([berth, "simulate", "-f", paths["cluster"], "-f", paths["metrics"], "--config", config, "--now", NOW,
                     "--trace", trace, "--no-timing"], check=True, stdout=subprocess.DEVNULL)
     with open(trace, encoding="utf-8") as file:
-        return {row["pod"].split("/")[1]: row["node"] for row in json.load(file)["placements"]}
+        return {row["pod"]["name"]: row["node"] for row in json.load(file)["placements"]}
 
 
 def run(berth, profile):

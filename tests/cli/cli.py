@@ -77,7 +77,17 @@ class Case(unittest.TestCase):
     @staticmethod
     def placed(report):
         """Pod to node, of the pods that got one."""
-        return {row["pod"]: row["node"] for row in report["placements"] if row["node"]}
+        return {full_name(row["pod"]): row["node"] for row in report["placements"] if row["node"]}
+
+
+def full_name(pod):
+    """A pod of a JSON document, as "namespace/name"."""
+    return "%s/%s" % (pod["namespace"], pod["name"])
+
+
+def reference(full):
+    """The other way round."""
+    return dict(zip(("namespace", "name"), full.split("/")))
 
 
 def meta(name, namespace=None, **more):

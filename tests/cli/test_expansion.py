@@ -216,14 +216,14 @@ class Made(cli.Case):
                          pod_spec_more={"priorityClassName": "system-cluster-critical"}),
             cli.workload("ReplicaSet", "node", replicas=1,
                          pod_spec_more={"priorityClassName": "system-node-critical"}), high, usual])
-        order = [row["pod"].split("/")[1].split("-")[0] for row in report["placements"]]
+        order = [row["pod"]["name"].split("-")[0] for row in report["placements"]]
         self.assertEqual(order, ["node", "system", "high", "plain", "zero"])
 
     def test_class_known_only_from_other_pods(self):
         report = self.simulate([
             *NODES, cli.pod("seen", on="n0", priorityClassName="high", priority=1000), cli.pod("zero", priority=0),
             cli.workload("ReplicaSet", "high", replicas=1, pod_spec_more={"priorityClassName": "high"})])
-        self.assertTrue(report["placements"][0]["pod"].startswith("default/high-"))
+        self.assertTrue(report["placements"][0]["pod"]["name"].startswith("high-"))
 
     def test_unknown_class_is_a_warning(self):
         objects = [*NODES, cli.workload("ReplicaSet", "x", replicas=2, pod_spec_more={"priorityClassName": "lost"})]

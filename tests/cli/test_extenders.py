@@ -46,7 +46,7 @@ class Simulate(cli.Case):
         result = self.run_with(config, [cli.node("a"), cli.node("b"), cli.node("c"), self.pod("p", scores="b=9,c=1"),
                                         self.pod("q", refuse="a=no license,b,c")])
         self.assertEqual(result.err, "")
-        where = {row["pod"]: row for row in result.json["placements"]}
+        where = {cli.full_name(row["pod"]): row for row in result.json["placements"]}
         self.assertEqual(where["default/p"]["node"], "b")
         self.assertIsNone(where["default/q"]["node"])
         self.assertIn("1 no license", where["default/q"]["message"])

@@ -12,8 +12,8 @@ class Victims(cli.Case):
         report = self.simulate([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
                                 cli.pod("high", cpu="2", priority=10)])
         first, second = report["placements"]
-        self.assertEqual((first["node"], first["nominated"], first["victims"]), (None, "a", ["default/low"]))
-        self.assertEqual((second["pod"], second["node"]), ("default/high", "a"))
+        self.assertEqual((first["node"], first["nominated"], first["victims"]), (None, "a", [cli.reference("default/low")]))
+        self.assertEqual((second["pod"], second["node"]), (cli.reference("default/high"), "a"))
         self.assertEqual(report["pending"], [])
         summary = report["summary"]
         self.assertEqual((summary["preempted"], summary["recreated"], summary["scheduled"]), (1, 0, 1))
@@ -23,8 +23,8 @@ class Victims(cli.Case):
         report = self.simulate([cli.node("a", cpu="2"), low, cli.pod("high", cpu="2", priority=10)])
         self.assertEqual(report["summary"]["recreated"], 1)
         (waiting,) = report["pending"]
-        self.assertRegex(waiting["pod"], r"^default/low-[a-z0-9]{5}$")
-        self.assertNotEqual(waiting["pod"], "default/low-x")
+        self.assertRegex(waiting["pod"]["name"], r"^low-[a-z0-9]{5}$")
+        self.assertNotEqual(waiting["pod"]["name"], "low-x")
 
     def test_it_goes_to_another_node_with_capacity(self):
         low = cli.pod("low-x", on="a", cpu="2", priority=0, owner=("ReplicaSet", "low"))
@@ -37,7 +37,7 @@ class Victims(cli.Case):
     def test_stateful_pod_keeps_its_name(self):
         low = cli.pod("db-0", on="a", cpu="2", priority=0, owner=("StatefulSet", "db"))
         report = self.simulate([cli.node("a", cpu="2"), low, cli.pod("high", cpu="2", priority=10)])
-        self.assertEqual([row["pod"] for row in report["pending"]], ["default/db-0"])
+        self.assertEqual([row["pod"] for row in report["pending"]], [cli.reference("default/db-0")])
 
     def test_daemon_pod_waits_for_its_node(self):
         low = cli.pod("agent-x", on="a", cpu="2", priority=0, owner=("DaemonSet", "agent"))
@@ -92,7 +92,7 @@ class Ends(cli.Case):
         pods = [cli.pod("p%d-%d" % (level, i), cpu="2", priority=level, owner=("ReplicaSet", "p%d" % level),
                         created="2026-01-%02dT00:00:00Z" % level) for level in range(1, 8) for i in range(4)]
         report = self.simulate([*nodes, *low, *pods])
-        on_top = {row["pod"] for row in report["placements"] if row["node"]}
+        on_top = {cli.full_name(row["pod"]) for row in report["placements"] if row["node"]}
         self.assertTrue({"default/p7-%d" % i for i in range(4)} <= on_top)
         self.assertEqual(report["summary"]["pending"], len(low) + len(pods) - 4)
 
@@ -113,9 +113,10 @@ class Resizes(cli.Case):
                    cli.pod("stays", on="b", cpu="8", priority=9, status=status), cli.pod("full", on="b", cpu="1", priority=9)]
         gates = ["--emulated-version=1.37", "--feature-gates=InPlacePodVerticalScalingSchedulerPreemption=true"]
         report = self.simulate(objects, *gates)
-        self.assertEqual([row["victims"] for row in report["placements"] if row.get("victims")], [["default/low"]])
+        self.assertEqual([row["victims"] for row in report["placements"] if row["victims"]],
+                         [[cli.reference("default/low")]])
         self.assertEqual(self.placed(report), {})
-        pending = {row["pod"]: row["message"] for row in report["pending"]}
+        pending = {cli.full_name(row["pod"]): row["message"] for row in report["pending"]}
         self.assertEqual(pending["default/grows"], "pod resize fits, waiting for Kubelet actuation")
         self.assertIn("1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeName].", pending["default/stays"])
         self.assertEqual({row["name"]: row["after"]["cpuMilli"] for row in report["nodes"]}, {"a": 3000, "b": 9000})

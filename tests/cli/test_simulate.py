@@ -8,7 +8,7 @@ import cli
 class Order(cli.Case):
     def order(self, *pods):
         report = self.simulate([cli.node("n1", cpu="64"), *pods])
-        return [row["pod"].split("/")[1] for row in report["placements"]]
+        return [row["pod"]["name"] for row in report["placements"]]
 
     def test_priority_then_age_then_input(self):
         self.assertEqual(self.order(
@@ -21,11 +21,14 @@ class Order(cli.Case):
 class Report(cli.Case):
     def test_fields(self):
         report = self.simulate([cli.node("a", cpu="1"), cli.pod("fits", cpu="1"), cli.pod("waits", cpu="1")])
-        self.assertEqual(report["placements"][0], {"pod": "default/fits", "node": "a", "message": ""})
+        self.assertEqual((report["apiVersion"], report["kind"]), ("berth.dev/v1", "Simulation"))
+        self.assertEqual(report["placements"][0], {
+            "pod": cli.reference("default/fits"), "node": "a", "message": None, "nominated": None, "victims": []})
         second = report["placements"][1]
-        self.assertEqual((second["pod"], second["node"]), ("default/waits", None))
+        self.assertEqual((second["pod"], second["node"]), (cli.reference("default/waits"), None))
         self.assertTrue(second["message"].startswith("0/1 nodes are available: 1 Insufficient cpu."))
-        self.assertEqual(report["pending"], [{"pod": "default/waits", "message": second["message"]}])
+        self.assertEqual(report["pending"], [{"pod": cli.reference("default/waits"), "message": second["message"],
+                                              "gated": False}])
         self.assertEqual(report["summary"], {"nodes": 1, "running": 0, "expanded": 0, "decisions": 2, "scheduled": 1,
                                              "pending": 1, "preempted": 0, "recreated": 0})
         usage = report["nodes"][0]
@@ -45,7 +48,7 @@ class Report(cli.Case):
     def test_gated_pods_wait(self):
         report = self.simulate([cli.node("a"), cli.pod("p", schedulingGates=[{"name": "later"}])])
         self.assertEqual(report["placements"], [])
-        self.assertEqual(report["pending"][0]["pod"], "default/p")
+        self.assertEqual(report["pending"][0]["pod"], cli.reference("default/p"))
         self.assertTrue(report["pending"][0]["gated"])
         self.assertIn("later", report["pending"][0]["message"])
         self.assertEqual(report["summary"]["pending"], 1)
@@ -67,8 +70,8 @@ class Report(cli.Case):
                                "--trace", trace)
         with open(trace, encoding="utf-8") as file:
             saved = json.load(file)
-        self.assertEqual(saved, {"placements": [{"pod": row["pod"], "node": row["node"]}
-                                                for row in report["placements"]]})
+        self.assertEqual(saved, {"apiVersion": "berth.dev/v1", "kind": "Placements", "placements": [{"pod": row["pod"], "node": row["node"]}
+                         for row in report["placements"]]})
 
     def test_trace_that_cannot_be_written(self):
         path = self.write("c.json", [cli.node("a")])

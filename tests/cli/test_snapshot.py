@@ -141,13 +141,13 @@ class Snapshot(cli.Case):
             self.assertEqual(names.setdefault(a, b), b)
 
         for a, b in zip(there["placements"], here["placements"]):
-            meet(a["pod"], b["pod"])
+            meet(cli.full_name(a["pod"]), cli.full_name(b["pod"]))
             meet(a["node"], b["node"])
             meet(a.get("nominated"), b.get("nominated"))
-            self.assertEqual(len(a.get("victims", [])), len(b.get("victims", [])))
-            for victim, alias in zip(a.get("victims", []), b.get("victims", [])):
-                meet(victim, alias)
-            plain = [re.sub(r'"[^"]*"|\S*/\S*|\[.*?\]|\{.*?\}|(?<= on node )[^,]*', "#", row["message"]) for row in (a, b)]
+            self.assertEqual(len(a["victims"]), len(b["victims"]))
+            for victim, alias in zip(a["victims"], b["victims"]):
+                meet(cli.full_name(victim), cli.full_name(alias))
+            plain = [re.sub(r'"[^"]*"|\S*/\S*|\[.*?\]|\{.*?\}|(?<= on node )[^,]*', "#", row["message"] or "") for row in (a, b)]
             self.assertEqual(*plain)
         self.assertEqual(len(set(names.values())), len(names))
         for a, b in zip(there["nodes"], here["nodes"]):

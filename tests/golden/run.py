@@ -111,7 +111,7 @@ def simulate(berth, case, folder, release):
                "--percentage-of-nodes-to-score", "100"]
     subprocess.run(command, capture_output=True, timeout=SECONDS_MAX, check=False)
     with open(trace, encoding="utf-8") as file:
-        nodes = [one["node"] for one in json.load(file)["placements"] if one["pod"] == case["pod"]]
+        nodes = [one["node"] for one in json.load(file)["placements"] if "%(namespace)s/%(name)s" % one["pod"] == case["pod"]]
     return [] if nodes and nodes[0] in best else ["simulate: want one of %r, got %r" % (best, nodes)]
 
 

@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import BERTH, Case, main, node, pod  # noqa: E402
+from cli import BERTH, Case, full_name, main, node, pod, reference  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "examples", "plugins")
 CC = shlex.split(os.environ.get("CC", "cc"))
@@ -46,7 +46,7 @@ class Plugins(Case):
         return self.simulate(objects, "--config", path, "--plugin", plugin)
 
     def reasons(self, report):
-        return {row["pod"]: row["message"] for row in report["placements"] if not row["node"]}
+        return {full_name(row["pod"]): row["message"] for row in report["placements"] if not row["node"]}
 
 
 class Custom(Plugins):
@@ -121,7 +121,7 @@ class Gang(Plugins):
         """Four of five pods fit, and a pod that is not in the gang."""
         objects = [node("a", cpu="2"), node("b", cpu="2")] + self.gang(5, 5) + [pod("lonely", cpu="100m")]
         report = self.run_with(example("gang"), self.CONFIG, objects)
-        last = {row["pod"]: row for row in report["placements"]}
+        last = {full_name(row["pod"]): row for row in report["placements"]}
         self.assertEqual({name for name, row in last.items() if row["node"]}, {"default/lonely"})
         messages = [row["message"] for name, row in last.items() if name != "default/lonely"]
         self.assertTrue(any("rejected due to timeout after waiting 30s at plugin Gang" in text for text in messages), messages)
@@ -280,15 +280,15 @@ class Mistakes(Plugins):
             with self.subTest(mistake=mistake):
                 objects = [node("a"), node("b"), *self.possible_victims(mistake), pod("p", labels={"mistake": mistake}), pod("q")]
                 report = self.run_with(build(self.PLUGIN), config, objects)
-                last = {row["pod"]: row for row in report["placements"]}
+                last = {full_name(row["pod"]): row for row in report["placements"]}
                 self.assertTrue(last["default/q"]["node"], last)
                 if mistake in self.MESSAGES:
                     self.assertIn(self.MESSAGES[mistake], last["default/p"]["message"])
                 else:
                     self.assertTrue(last["default/p"]["node"], last)
                 if mistake.startswith("post-filter") and mistake in self.MESSAGES:
-                    self.assertNotIn("nominated", last["default/p"])
-                    self.assertFalse([row for row in report["placements"] if row.get("victims")])
+                    self.assertIsNone(last["default/p"]["nominated"])
+                    self.assertFalse([row for row in report["placements"] if row["victims"]])
 
     @staticmethod
     def possible_victims(mistake):
@@ -301,7 +301,7 @@ class Mistakes(Plugins):
         config = self.write("c.yaml", self.CONFIG % ("Mistakes", "{name: Mistakes}"))
         objects = [node("a"), pod("on-a", on="a"), pod("p", labels={"mistake": "post-filter-twice"})]
         rows = self.run_with(build(self.PLUGIN), config, objects)["placements"]
-        self.assertEqual([row["victims"] for row in rows if row.get("victims")], [["default/on-a"]])
+        self.assertEqual([row["victims"] for row in rows if row["victims"]], [[reference("default/on-a")]])
 
     def test_a_gate_that_fails_without_a_message(self):
         objects = self.write("o.json", [node("a"), pod("p", labels={"mistake": "pre-enqueue-silent"})])

@@ -157,7 +157,7 @@ profiles:
   pluginConfig: [{name: TopologicalSort, args: %s}]
 """ % (args or "{}"))
         report = self.simulate([node("a"), *groups, *pods], "--config", config)
-        return [entry["pod"].split("/")[1] for entry in report["placements"]]
+        return [entry["pod"]["name"] for entry in report["placements"]]
 
     def test_the_order_of_workloads(self):
         group = app_group({}, order=[("web", 3), ("db", 1), ("cache", 2)])
