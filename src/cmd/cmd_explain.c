@@ -17,6 +17,7 @@ struct explain_settings {
 };
 
 static const struct option_row rows[] = {
+    OUTPUT_OPTION(struct explain_settings, input, "table|json"),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),

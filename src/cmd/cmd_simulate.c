@@ -9,10 +9,15 @@ struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
     const char *trace, *group_by, *now;
-    bool no_timing, no_extenders;
+    bool timing, no_timing, placements, fail_on_pending, no_extenders;
 };
 
 static const struct option_row rows[] = {
+    OUTPUT_OPTION(struct simulate_settings, input, "table|json|csv"),
+    { 0, "placements", NULL, OPTION_FLAG, offsetof(struct simulate_settings, placements),
+      "The table shows the node of each pod, not only how many pods of each workload went where." },
+    { 0, "fail-on-pending", NULL, OPTION_FLAG, offsetof(struct simulate_settings, fail_on_pending),
+      "Exit with 1 if a pod has no node in the end." },
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),
       "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
       INT64_MAX },
@@ -31,8 +36,10 @@ static const struct option_row rows[] = {
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to "
       "bind." },
+    { 0, "timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, timing),
+      "Also print how long it took, which differs from run to run." },
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
-      "Leave out what differs from run to run." },
+      "Do not, which is the default." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
       "Also save which pod went to which node, as JSON." },
     { 0 },
@@ -40,12 +47,14 @@ static const struct option_row rows[] = {
 
 extern const struct command command_simulate;
 
+/* Pods that are tried again count once. */
 static void show_progress(const struct simulation *simulation, double seconds)
 {
+    size_t done = MIN(simulation->records.len, simulation->pods);
     if (progress_is_due(seconds))
-        fprintf(stderr, "\rberth: %s decisions, %s of %s pods placed, %s per second \033[K",
-                grouped((int64_t)simulation->records.len), grouped((int64_t)simulation->scheduled),
-                grouped((int64_t)simulation->pods),
+        fprintf(stderr, "\rberth: deciding, %s: %s of %s pods placed, %s decisions per second \033[K",
+                progress_share((double)done, (double)simulation->pods, seconds),
+                grouped((int64_t)simulation->scheduled), grouped((int64_t)simulation->pods),
                 grouped((int64_t)((double)simulation->records.len / seconds)));
 }
 
@@ -76,22 +85,34 @@ static void warn(const struct simulation *simulation)
             stderr);
 }
 
-static int print(const struct simulation *simulation, const struct simulate_settings *settings,
-                 double load_seconds)
+static int print(const struct facts *facts, const struct simulate_settings *settings, double load_seconds)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
     const struct simulate_view view = {
         .group_by = settings->group_by,
         .top = (uint32_t)settings->top,
-        .timing = !settings->no_timing,
+        .timing = settings->timing && !settings->no_timing,
+        .placements = settings->placements,
         .load_seconds = load_seconds,
     };
     if (settings->input.output == OUTPUT_JSON)
-        simulate_json(simulation, &view, &out);
+        simulate_json(facts, &view, &out);
+    else if (settings->input.output == OUTPUT_CSV)
+        simulate_csv(facts, &out);
     else
-        simulate_table(simulation, &view, &term);
+        simulate_table(facts, &view, &term);
     return finish(&term);
+}
+
+static int fail_on_pending(const struct simulation *simulation)
+{
+    size_t len = simulation->waiting.len;
+    if (!len)
+        return EXIT_DONE;
+    fprintf(stderr, "berth: %s %s no node (--fail-on-pending)\n", counted(len, "pod"),
+            len == 1 ? "has" : "have");
+    return EXIT_TROUBLE;
 }
 
 static int run(void *given, const struct texts *words _unused_)
@@ -99,6 +120,7 @@ static int run(void *given, const struct texts *words _unused_)
     struct simulate_settings *settings = given;
     _cleanup_(input_release) struct input input = { 0 };
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
+    _cleanup_(facts_release) struct facts facts = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
@@ -123,13 +145,16 @@ static int run(void *given, const struct texts *words _unused_)
     warn(&simulation);
     if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
-    return print(&simulation, settings, load_seconds);
+    facts_collect(&facts, &simulation);
+    r = print(&facts, settings, load_seconds);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(&simulation) : r;
 }
 
 const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules all pending pods: where do they go, and who waits?",
-    .usage = "[-f PATH...] [--config FILE] [--seed N] [-o table|json]",
+    .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
+             "                      [--placements] [--fail-on-pending] [-o table|json|csv]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "
                "the input add the pods that their controllers would still create. Pods that are "
@@ -138,7 +163,7 @@ const struct command command_simulate = {
     .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
                 "  berth simulate -f cluster.json\n"
                 "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
-                "  berth simulate -f cluster.json -o json --no-timing | jq .summary\n",
+                "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
                  { rows, 0 } },

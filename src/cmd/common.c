@@ -36,8 +36,6 @@ const struct option_row input_rows[] = {
       "The oldest release among the control plane's components (default: the one before)." },
     { 0, "feature-gates", "NAME=BOOL,...", OPTION_TEXTS, offsetof(struct input_settings, gates),
       "Feature gates to turn on or off. May be given again." },
-    { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct input_settings, output),
-      "How to print the answer (default: table)." },
     { 0 },
 };
 
@@ -65,6 +63,15 @@ bool progress_is_due(double seconds)
     bool due = seconds >= 1 && seconds - progress_shown >= 0.2;
     progress_shown = due ? seconds : progress_shown;
     return due;
+}
+
+const char *progress_share(double done, double all, double seconds)
+{
+    static char text[64];
+    double share = all > 0 ? MIN(done / all, 1) : 1;
+    double left = share > 0 ? seconds * (1 - share) / share : 0;
+    snprintf(text, sizeof(text), "%d%%, %s left", (int)(share * 100), aged((int64_t)(left + 0.5)));
+    return text;
 }
 
 void progress_clear(void)

@@ -8,7 +8,7 @@
 #include "cmd/plugins.h"
 #include "input/input.h"
 
-enum output { OUTPUT_TABLE, OUTPUT_JSON };
+enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
 struct input_settings {
     struct texts files;
@@ -22,8 +22,16 @@ struct input_settings {
     bool calls_extenders; /* of the configuration */
 };
 
-/* The rows of input_settings, without those of its plugins. */
+/* The rows of input_settings, without those of its plugins and OUTPUT_OPTION. */
 extern const struct option_row input_rows[];
+/* The row of `output`: each command has its own words, of which the first ones are those of enum output. */
+#define OUTPUT_OPTION(settings, member, words) \
+    { 'o', \
+      "output", \
+      words, \
+      OPTION_CHOICE, \
+      offsetof(settings, member.output), \
+      "How to print the answer (default: table)." }
 
 /* The release that --emulated-version names. */
 int read_emulated(const char *version, const struct release **ret, struct error *err);
@@ -77,6 +85,8 @@ int running_get(const struct running *running, struct str path, struct strbuf *r
 /* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
  * beginning. */
 bool progress_is_due(double seconds);
+/* How much of it is done and how long the rest takes: "42%, 3s left", in a buffer that the next call uses again. */
+const char *progress_share(double done, double all, double seconds);
 void progress_clear(void);
 
 /* A pod as a user names it: "NAMESPACE/POD", or "POD" for the namespace default. */

@@ -71,9 +71,9 @@ static double rounded(double value, double steps)
     return round(value * steps) / steps;
 }
 
-static void put_summary(struct json_writer *json, const struct simulation *simulation,
-                        const struct simulate_view *view)
+static void put_summary(struct json_writer *json, const struct facts *facts, const struct simulate_view *view)
 {
+    const struct simulation *simulation = facts->simulation;
     const struct {
         const char *key;
         size_t value;
@@ -86,6 +86,7 @@ static void put_summary(struct json_writer *json, const struct simulation *simul
         { "pending", simulation->waiting.len },
         { "preempted", simulation->victims.len },
         { "recreated", simulation->replaced },
+        { "emptyNodes", facts->empty },
     };
     json_member_object(json, "summary");
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -113,22 +114,72 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-void simulate_json(const struct simulation *simulation, const struct simulate_view *view, struct strbuf *out)
+static void put_totals(struct json_writer *json, const struct facts *facts)
+{
+    const struct cluster *cluster = &facts->simulation->input->cluster;
+    json_member_object(json, "resources");
+    vec_for(&facts->totals, total) {
+        json_key(json, resource_key(cluster, total->resource));
+        json_begin_line(json);
+        json_member_int(json, "allocatable", total->allocatable);
+        json_member_int(json, "before", total->before);
+        json_member_int(json, "after", total->after);
+        json_member_int(json, "free", total->free);
+        json_member_int(json, "largestHole", total->hole);
+        put_row(json, cluster, "largestHoleNode", total->hole_row);
+        json_end_line(json);
+    }
+    json_end_object(json);
+}
+
+static void put_workloads(struct json_writer *json, const struct facts *facts)
+{
+    const struct cluster *cluster = &facts->simulation->input->cluster;
+    json_member_array(json, "workloads");
+    vec_for(&facts->workloads, workload) {
+        json_begin_line(json);
+        json_member_str(json, "kind", workload->kind);
+        json_member_str(json, "namespace", workload->namespace);
+        output_member_text(json, "name", workload->name);
+        json_member_int(json, "placed", (int64_t)workload->placed);
+        json_member_int(json, "pending", (int64_t)workload->waiting);
+        json_member_object(json, "nodes");
+        vec_for(&workload->nodes, share) {
+            json_key(json, cluster_node_name(cluster, share->row));
+            json_int(json, (int64_t)share->pods);
+        }
+        json_end_object(json);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
+void simulate_json_members(const struct facts *facts, const struct simulate_view *view,
+                           struct json_writer *json)
+{
+    const struct simulation *simulation = facts->simulation;
+    const struct load *load = &simulation->input->load;
+    json_member_array(json, "placements");
+    vec_for(&simulation->records, record)
+        put_placement(json, simulation, record);
+    json_end_array(json);
+    put_waiting(json, simulation);
+    put_workloads(json, facts);
+    struct meta **nodes = load_sorted(load, KIND_NODE);
+    json_member_array(json, "nodes");
+    for (size_t i = 0; i < load->objects[KIND_NODE].len; i++)
+        put_node(json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
+    json_end_array(json);
+    free(nodes);
+    put_totals(json, facts);
+    put_summary(json, facts, view);
+}
+
+void simulate_json(const struct facts *facts, const struct simulate_view *view, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
     output_begin(&json, "Simulation");
-    json_member_array(&json, "placements");
-    vec_for(&simulation->records, record)
-        put_placement(&json, simulation, record);
-    json_end_array(&json);
-    put_waiting(&json, simulation);
-    struct meta **nodes = load_sorted(&simulation->input->load, KIND_NODE);
-    json_member_array(&json, "nodes");
-    for (size_t i = 0; i < simulation->input->load.objects[KIND_NODE].len; i++)
-        put_node(&json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
-    json_end_array(&json);
-    free(nodes);
-    put_summary(&json, simulation, view);
+    simulate_json_members(facts, view, &json);
     output_end(&json);
 }
 

@@ -321,11 +321,19 @@ static void print_summary(const struct simulation *simulation, const struct simu
                   view->load_seconds, seconds);
 }
 
-void simulate_table(const struct simulation *simulation, const struct simulate_view *view, struct term *term)
+void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term)
 {
+    const struct simulation *simulation = facts->simulation;
     print_summary(simulation, view, term);
-    if (simulation->input->cluster.live_nodes)
+    if (simulation->input->cluster.live_nodes) {
         print_usage(simulation, view, term);
+        simulate_print_totals(facts, term);
+        simulate_print_nodes(facts, term);
+    }
+    if (view->placements)
+        simulate_print_placements(facts, term);
+    else
+        simulate_print_workloads(facts, view, term);
     print_preemptions(simulation, view, term);
     print_waiting(simulation, view, term);
 }

@@ -1,6 +1,9 @@
 """`berth simulate`: order, reports and repeatability."""
+import csv
+import io
 import json
 import random
+import re
 
 import cli
 
@@ -30,16 +33,37 @@ class Report(cli.Case):
         self.assertEqual(report["pending"], [{"pod": cli.reference("default/waits"), "message": second["message"],
                                               "gated": False}])
         self.assertEqual(report["summary"], {"nodes": 1, "running": 0, "expanded": 0, "decisions": 2, "scheduled": 1,
-                                             "pending": 1, "preempted": 0, "recreated": 0})
+                                             "pending": 1, "preempted": 0, "recreated": 0, "emptyNodes": 0})
         usage = report["nodes"][0]
         self.assertEqual((usage["name"], usage["before"]["cpuMilli"], usage["after"]["cpuMilli"]), ("a", 0, 1000))
         self.assertEqual(usage["allocatable"]["cpuMilli"], 1000)
 
+    def test_totals(self):
+        objects = [cli.node("a", cpu="2", memory="4Gi"), cli.node("b", cpu="4", memory="8Gi"),
+                   cli.node("closed", cpu="64", unschedulable=True), cli.pod("there", on="a", cpu="1500m"),
+                   cli.pod("p", cpu="1")]
+        cpu = self.simulate(objects)["resources"]["cpuMilli"]
+        self.assertEqual(cpu, {"allocatable": 70000, "before": 1500, "after": 2500, "free": 3500, "largestHole": 3000,
+                               "largestHoleNode": "b"})
+
+    def test_workloads(self):
+        objects = [cli.node("a", cpu="1"), cli.node("b", cpu="1"), cli.workload("Deployment", "web", replicas=3, cpu="700m"),
+                   cli.pod("alone", cpu="100m"), cli.workload("Job", "sum", parallelism=2, cpu="100m")]
+        rows = {(row["kind"], row["name"]): row for row in self.simulate(objects)["workloads"]}
+        self.assertEqual(set(rows), {("Deployment", "web"), ("Pod", None), ("Job", "sum")})
+        web = rows["Deployment", "web"]
+        self.assertEqual((web["namespace"], web["placed"], web["pending"], web["nodes"]), ("default", 2, 1, {"a": 1, "b": 1}))
+        self.assertEqual(sum(rows["Job", "sum"]["nodes"].values()), 2)
+
     def test_timing(self):
         path = self.write("c.json", [cli.node("a"), cli.pod("p")])
-        summary = self.berth("simulate", "-f", path, "-o", "json").json["summary"]
+        summary = self.berth("simulate", "-f", path, "-o", "json", "--timing").json["summary"]
         for field in ("loadSeconds", "decideSeconds", "decisionsPerSecond"):
             self.assertGreaterEqual(summary[field], 0)
+        for args in [], ["--no-timing"], ["--timing", "--no-timing"]:
+            self.assertNotIn("loadSeconds", self.berth("simulate", "-f", path, "-o", "json", *args).json["summary"])
+            self.assertNotIn("loading took", self.berth("simulate", "-f", path, *args).out)
+        self.assertRegex(self.berth("simulate", "-f", path, "--timing").out, r"loading took .* s, deciding")
 
     def test_nodes_are_listed_by_name(self):
         report = self.simulate([cli.node(name) for name in ("c", "a", "b")])
@@ -80,9 +104,43 @@ class Report(cli.Case):
         self.assertIn("no/such/folder", result.err)
 
 
+class Csv(cli.Case):
+    def test_a_pod_a_line(self):
+        victim = cli.pod("low", on="a", cpu="1", priority=0)
+        objects = [cli.node("a", cpu="2"), victim, cli.pod("high", cpu="1500m", priority=10), cli.pod("q", cpu="500m"),
+                   cli.pod("later", schedulingGates=[{"name": "x"}])]
+        result = self.berth("simulate", "-f", self.write("c.json", objects), "-o", "csv")
+        self.assertEqual(result.code, 0, result.err)
+        rows = list(csv.DictReader(io.StringIO(result.out, newline="")))
+        self.assertEqual(list(rows[0]), ["namespace", "pod", "workloadKind", "workload", "result", "node", "message"])
+        self.assertEqual({row["pod"]: (row["result"], row["node"]) for row in rows},
+                         {"high": ("placed", "a"), "q": ("placed", "a"), "later": ("pending", "")})
+        self.assertTrue(all(row["namespace"] == "default" and row["workloadKind"] == "Pod" for row in rows))
+
+    def test_quotes(self):
+        """Messages have commas; they stay in their field."""
+        objects = [cli.node("a", cpu="1"), cli.node("b", unschedulable=True), cli.pod("p", cpu="9")]
+        result = self.berth("simulate", "-f", self.write("c.json", objects), "-o", "csv")
+        (row,) = csv.DictReader(io.StringIO(result.out, newline=""))
+        self.assertIn("1 Insufficient cpu, 1 node(s) were unschedulable", row["message"])
+        self.assertNotIn(None, row)
+
+
+class FailOnPending(cli.Case):
+    def test_codes(self):
+        nodes = [cli.node("a", cpu="1")]
+        fits, waits = self.write("f.json", [*nodes, cli.pod("p")]), self.write("w.json", [*nodes, cli.pod("p", cpu="2")])
+        for output in "table", "json", "csv":
+            good, bad = (self.berth("simulate", "-f", path, "--fail-on-pending", "-o", output) for path in (fits, waits))
+            self.assertEqual((good.code, good.err), (0, ""))
+            self.assertEqual((bad.code, bad.err), (1, "berth: 1 pod has no node (--fail-on-pending)\n"))
+            self.assertTrue(bad.out)
+        self.assertEqual(self.berth("simulate", "-f", waits).code, 0)
+
+
 class Table(cli.Case):
     def table(self, objects, *args, env=None):
-        result = self.berth("simulate", "-f", self.write("c.json", objects), "--no-timing", *args, env=env)
+        result = self.berth("simulate", "-f", self.write("c.json", objects), *args, env=env)
         self.assertEqual(result.code, 0, result.err)
         return result.out
 
@@ -95,6 +153,27 @@ class Table(cli.Case):
         self.assertIn("by topology.kubernetes.io/zone", text)
         self.assertIn("2 pods: default/p8, default/p9", text)
         self.assertNotIn("decisions per second", text)
+
+    def test_where_pods_went(self):
+        objects = [cli.node("a", cpu="4"), cli.workload("Deployment", "web", replicas=3, cpu="1500m"), cli.pod("alone", cpu="9")]
+        text = self.table(objects)
+        self.assertRegex(text, r"default/web \(Deployment\) +2 +1 +a \(2\)\n")
+        self.assertRegex(text, r"default \(no controller\) +0 +1\n")
+        text = self.table(objects, "--placements")
+        self.assertNotIn("WORKLOAD", text)
+        self.assertEqual(len(re.findall(r"(?m)^  default/web-\S+ +a$", text)), 2)
+        self.assertEqual(len(re.findall(r"(?m)^  default/\S+ +\(pending\)$", text)), 2)
+
+    def test_totals_in_cores_and_gib(self):
+        text = self.table([cli.node("a", cpu="3500m", memory="16Gi"), cli.node("b", cpu="2"), cli.pod("p", cpu="500m")])
+        self.assertRegex(text, r"cpu +5\.5 +0 \(0%\) +0\.5 \(9%\) +5 +3 on a\n")
+        self.assertRegex(text, r"memory +24 GiB +0 B \(0%\) +0 B \(0%\) +24 GiB +16 GiB on a\n")
+
+    def test_full_and_empty_nodes(self):
+        nodes = [cli.node("n%d" % i, cpu="4") for i in range(8)]
+        pods = [cli.pod("p%d" % i, on="n%d" % i, cpu="%d00m" % (i * 5)) for i in range(1, 8)]
+        text = self.table([*nodes, *pods])
+        self.assertIn("Fullest nodes: n7 88%, n6 75%, n5 62%; emptiest: n0 0%, n1 12%, n2 25%; 1 node without pods", text)
 
     def test_group_by(self):
         nodes = [cli.node("a", labels={"pool": "x"}), cli.node("b", labels={"pool": "y"}), cli.node("c")]
