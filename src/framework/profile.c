@@ -289,3 +289,8 @@ struct str profile_plugin_names(const struct profile *profile, uint64_t mask, st
         strbuf_printf(&out, "%s%s", i ? " " : "", names[i]);
     return arena_str(arena, strbuf_slice(&out));
 }
+
+uint64_t plugin_wanted_kinds(const struct plugin_instance *instance)
+{
+    return (instance->plugin->kinds & ~instance->wishes.narrowed) | instance->wishes.kinds;
+}

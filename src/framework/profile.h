@@ -62,6 +62,8 @@ uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str
 uint32_t profile_of_pod(const struct profile *profiles, uint32_t len, const struct pod *pod);
 /* The names of the plugins in a mask, sorted, separated by spaces. */
 struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);
+/* The kinds that are fetched for the instance: 1 << enum api_kind, or'ed. */
+uint64_t plugin_wanted_kinds(const struct plugin_instance *instance);
 /* The instance of a plugin by name, or NULL. */
 const struct plugin_instance *profile_find(const struct profile *profile, const char *name);
 
