@@ -47,6 +47,11 @@ void admission_release(struct admission *admission)
     arena_release(&admission->arena);
 }
 
+bool admission_knows_class(const struct admission *admission, struct str name)
+{
+    return strmap_get(&admission->classes, name) != NULL;
+}
+
 void admission_prioritize(struct admission *admission, struct pod *pod)
 {
     struct pod_spec *spec = &pod->spec;
@@ -55,8 +60,6 @@ void admission_prioritize(struct admission *admission, struct pod *pod)
     const struct class_value *class = admission->fallback;
     if (!str_empty(spec->priority_class_name)) {
         class = strmap_get(&admission->classes, spec->priority_class_name);
-        if (!class && !admission->unknown++)
-            admission->unknown_name = spec->priority_class_name;
     } else if (class) {
         spec->priority_class_name = class->name;
     }

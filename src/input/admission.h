@@ -21,12 +21,12 @@ struct admission {
     struct arena arena;
     struct strmap classes;              /* by name: struct class_value */
     const struct class_value *fallback; /* the global default, or NULL */
-    size_t unknown;                     /* pods that name a class of unknown value */
-    struct str unknown_name;
 };
 
 void admission_init(struct admission *admission, const struct load *load);
 void admission_release(struct admission *admission);
+/* Is the value of this PriorityClass known? */
+bool admission_knows_class(const struct admission *admission, struct str name);
 /* Fills in spec.priority where it is absent, and with it the preemption policy. */
 void admission_prioritize(struct admission *admission, struct pod *pod);
 /* All of it, for a pod that is new. Lists that it shares with a template are copied before they change. */

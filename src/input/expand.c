@@ -1,8 +1,6 @@
 /* expand.c: from controllers to the pods that they lack; see expand.h. */
 #include "input/expand.h"
 
-#include <stdio.h>
-
 #include "api/fields.h"
 #include "api/labels.h"
 #include "input/daemon.h"
@@ -536,14 +534,4 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
     if (owner->kind == KIND_JOB && parse_index(victim, &index))
         prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
     return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
-}
-
-void expansion_warn(const struct expansion *expansion)
-{
-    const struct admission *admission = &expansion->factory.admission;
-    if (admission->unknown)
-        fprintf(stderr,
-                "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT
-                ", taken as priority 0\n",
-                admission->unknown, admission->unknown == 1 ? "" : "s", STR_ARG(admission->unknown_name));
 }

@@ -32,7 +32,5 @@ int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
-/* A line on standard error for what a user should know. */
-void expansion_warn(const struct expansion *expansion);
 
 #endif

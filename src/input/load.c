@@ -19,6 +19,7 @@ void load_release(struct load *load)
     }
     vec_release(&load->finished);
     vec_release(&load->ignored);
+    vec_release(&load->implied);
     strmap_release(&load->ignored_places);
     unknown_fields_release(&load->unknown);
     strbuf_release(&load->key);
@@ -187,7 +188,7 @@ int load_path(struct load *load, const char *path, struct error *err)
 /* ---- warnings ---- */
 
 /* Kinds and names come from files: what would move a terminal's cursor is shown as '?'. */
-static void print_warning(struct strbuf *text)
+void load_print_warning(struct strbuf *text)
 {
     for (size_t i = 0; i < text->len; i++)
         if ((unsigned char)text->text[i] < 0x20 || text->text[i] == 0x7f)
@@ -219,7 +220,7 @@ static void warn_ignored(const struct load *load)
     }
     if (load->ignored.len > shown)
         strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
-    print_warning(&text);
+    load_print_warning(&text);
 }
 
 static void print_unknown(const struct load *load, const char *prefix, size_t count)
@@ -253,5 +254,5 @@ void load_warn(const struct load *load)
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts",
                   load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
-    print_warning(&text);
+    load_print_warning(&text);
 }
