@@ -458,6 +458,25 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
 
 /* ---- all of them ---- */
 
+/* What an API server and controllers do when a user creates these objects. One that was replaced does not count. */
+static void admit_written(struct expansion *expansion)
+{
+    struct pod_factory *factory = &expansion->factory;
+    vec_for(&expansion->load->written, item) {
+        enum api_kind kind = (enum api_kind)(*item)->kind;
+        if (load_find(expansion->load, kind, (*item)->namespace, (*item)->name) != *item)
+            continue;
+        if (kind == KIND_PVC) {
+            admission_admit_claim(&factory->admission, (struct pvc *)*item);
+            continue;
+        }
+        struct pod *pod = (struct pod *)*item;
+        admission_admit(&factory->admission, pod, &factory->arena);
+        if (str_empty(pod->spec.node_name))
+            factory_claims(factory, pod);
+    }
+}
+
 void expansion_init(struct expansion *expansion, struct load *load)
 {
     *expansion = (struct expansion){ .load = load };
@@ -465,6 +484,7 @@ void expansion_init(struct expansion *expansion, struct load *load)
     owners_init(&expansion->owners, load);
     vec_for(&load->objects[KIND_POD], item)
         admission_prioritize(&expansion->factory.admission, (struct pod *)*item);
+    admit_written(expansion);
     settle_deployments(expansion);
 }
 

@@ -24,8 +24,8 @@ struct expansion {
     size_t controllers;     /* that lacked pods */
 };
 
-/* Finds the owners of pods, resolves priorities of pods in the input, and gives Deployments without one a
- * ReplicaSet. */
+/* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
+ * of such pods, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);

@@ -84,6 +84,7 @@ enum gap {
     GAP_PV,
     GAP_STORAGE_CLASS,
     GAP_CLAIM,
+    GAP_CLAIM_TEMPLATE,
     GAP_DEVICE_CLASS,
     GAP_COUNT
 };
@@ -105,6 +106,8 @@ static const struct {
     [GAP_STORAGE_CLASS] = { KIND_STORAGE_CLASS, "has a claim of",
                             "no volume is provisioned for the claim, and the pod waits for one", false },
     [GAP_CLAIM] = { KIND_RESOURCE_CLAIM, "uses", "no node can take the pod", false },
+    [GAP_CLAIM_TEMPLATE] = { KIND_CLAIM_TEMPLATE, "names", "no claim is made, and no node can take the pod",
+                             false },
     [GAP_DEVICE_CLASS] = { KIND_DEVICE_CLASS, "has a claim of", "no node can take the pod", false },
 };
 
@@ -196,6 +199,8 @@ static void check_claims(struct search *search, const struct pod *pod)
     list_for(&pod->spec.resource_claims, claim)
         if (!str_empty(claim->resource_claim_name))
             check_claim(search, pod, claim->resource_claim_name);
+        else if (!pod->status.claim_statuses.len)
+            look_up(search, GAP_CLAIM_TEMPLATE, pod, claim->resource_claim_template_name);
     list_for(&pod->status.claim_statuses, status)
         if (!str_empty(status->resource_claim_name))
             check_claim(search, pod, status->resource_claim_name);

@@ -131,6 +131,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
+    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
     r = use_policies(input, options, err);
     if (r == 0)
         add_objects(input, KIND_POD);
@@ -154,7 +155,7 @@ void input_apply_claims(struct input *input)
 {
     struct pod_factory *factory = &input->expansion.factory;
     vec_for(&factory->claims, claim)
-        cluster_set_object(&input->cluster, KIND_PVC, *claim, &(*claim)->meta);
+        cluster_set_object(&input->cluster, claim->kind, claim->meta, claim->meta);
     vec_clear(&factory->claims);
 }
 

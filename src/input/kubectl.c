@@ -24,6 +24,7 @@ static const char *const resources[KIND_COUNT] = {
     [KIND_RESOURCE_CLAIM] = "resourceclaims",
     [KIND_RESOURCE_SLICE] = "resourceslices",
     [KIND_DEVICE_CLASS] = "deviceclasses",
+    [KIND_CLAIM_TEMPLATE] = "resourceclaimtemplates",
 };
 
 const char *kubectl_resource(enum api_kind kind)

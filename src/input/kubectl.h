@@ -5,16 +5,19 @@
 #ifndef INPUT_KUBECTL_H
 #define INPUT_KUBECTL_H
 
-/* Two lines, so that they fit a terminal. */
+/* Each in two lines, so that they fit a terminal. */
 #define KUBECTL_RESOURCES_BEGIN "nodes,ns,pods,deploy,rs,sts,ds,jobs,rc,svc,pv,pvc,sc,pdb,pc,csinodes"
 #define KUBECTL_RESOURCES_END "csidrivers,csistoragecapacities,volumeattachments"
 #define KUBECTL_RESOURCES KUBECTL_RESOURCES_BEGIN "," KUBECTL_RESOURCES_END
-#define KUBECTL_DEVICE_RESOURCES "resourceclaims,resourceslices,deviceclasses"
+#define KUBECTL_DEVICES_BEGIN "resourceslices,deviceclasses"
+#define KUBECTL_DEVICES_END "resourceclaims,resourceclaimtemplates"
+#define KUBECTL_DEVICE_RESOURCES KUBECTL_DEVICES_BEGIN "," KUBECTL_DEVICES_END
 /* For the examples of a command. */
 #define KUBECTL_EXAMPLE \
     "  kinds=" KUBECTL_RESOURCES_BEGIN "\n" \
     "  kinds=$kinds," KUBECTL_RESOURCES_END "\n" \
-    "  kinds=$kinds," KUBECTL_DEVICE_RESOURCES "  # Kubernetes 1.34+\n" \
+    "  kinds=$kinds," KUBECTL_DEVICES_BEGIN "  # Kubernetes 1.34+\n" \
+    "  kinds=$kinds," KUBECTL_DEVICES_END "  # Kubernetes 1.34+\n" \
     "  kubectl get $kinds -A -o json > cluster.json\n"
 
 #include "api/types.h"

@@ -17,6 +17,7 @@ void load_release(struct load *load)
         vec_release(&load->objects[kind]);
         strmap_release(&load->by_name[kind]);
     }
+    vec_release(&load->written);
     vec_release(&load->finished);
     vec_release(&load->ignored);
     vec_release(&load->implied);
@@ -117,7 +118,8 @@ static void count_ignored(struct load *load, struct str kind, size_t place)
 
 static bool reads(const struct load *load, enum api_kind kind)
 {
-    return kind_is_modelled(kind) && (kind != KIND_CONFIG_MAP || load->reads_config_maps);
+    return kind == KIND_CLAIM_TEMPLATE ||
+           (kind_is_modelled(kind) && (kind != KIND_CONFIG_MAP || load->reads_config_maps));
 }
 
 /* A kind by its name alone; KIND_UNKNOWN: none that is read. */
@@ -156,6 +158,8 @@ static int load_as(struct load *load, const struct doc *doc, yyjson_val *val, en
     object_convert(&object, version);
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
+    if (str_empty(object.meta->uid) && (known == KIND_POD || known == KIND_PVC))
+        *vec_push(&load->written) = object.meta;
     object_default(&object, &load->arena);
     unknown_fields_check(&load->unknown, doc, val, kind, version);
     keep(load, known, object.meta);

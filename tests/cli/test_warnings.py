@@ -236,7 +236,7 @@ class KubectlLine(cli.Case):
 
     def test_texts_name_the_same(self):
         lines = [line.strip() for line in self.kinds(self.berth("help", "simulate").out)]
-        self.assertEqual(len(lines), 3)
+        self.assertEqual(len(lines), 4)
         for command in "explain", "cluster":
             self.assertEqual([line.strip() for line in self.kinds(self.berth("help", command).out)], lines)
         for document in ("README.md", "docs/CLI.md", "docs/CLUSTER.md"):
