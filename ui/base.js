@@ -27,7 +27,7 @@
             else
                 element.setAttribute(name, value === true ? "" : String(value));
         }
-        for (const child of children.flat())
+        for (const child of children.flat(Infinity))
             if (child !== null && child !== undefined)
                 element.append(child);
     }
