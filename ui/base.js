@@ -77,6 +77,8 @@
         return resource === "cpu" ? "cores" : "";
     };
     berth.duration = function (seconds) {
+        if (seconds < 0.001)
+            return Math.round(seconds * 1e6) + " µs";
         if (seconds < 1)
             return Math.round(seconds * 1000) + " ms";
         if (seconds < 120)

@@ -160,7 +160,8 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules all pending pods: where do they go, and who waits?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
-             "                      [--placements] [--fail-on-pending] [-o table|json|csv] [--html FILE]",
+             "                      [--placements] [--fail-on-pending] [--html FILE]\n"
+             "                      [-o table|json|csv]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "
                "the input add the pods that their controllers would still create. Pods that are "
