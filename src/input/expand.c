@@ -555,3 +555,60 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
         prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
     return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }
+
+/* ---- one pod more ---- */
+
+/* The ReplicaSet whose pods the Deployment makes: the newest, or the one that it would have (add_replica_set()). */
+static const struct workload *set_of(const struct expansion *expansion, const struct owner *owner,
+                                     const struct workload *deployment)
+{
+    const struct workload *newest = NULL;
+    vec_for(&owner->sets, set)
+        if (!newest || is_newer(*set, newest))
+            newest = *set;
+    vec_for(&expansion->load->objects[KIND_REPLICA_SET], item) {
+        const struct workload *set = (const struct workload *)*item;
+        if (!newest &&
+            set->spec.template.spec.containers.items == deployment->spec.template.spec.containers.items)
+            newest = set;
+    }
+    return newest;
+}
+
+/* A StatefulSet's pod with the first number that no pod has. */
+static struct pod *next_ordinal(struct expansion *expansion, const struct workload *set)
+{
+    struct pod_factory *factory = &expansion->factory;
+    for (int64_t ordinal = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;; ordinal++) {
+        struct str name =
+            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+        if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
+            continue;
+        struct pod pod = stateful_pod(factory, set, name, ordinal);
+        return factory_finish(factory, &pod, name);
+    }
+}
+
+struct pod *expansion_template_pod(struct expansion *expansion, enum api_kind kind,
+                                   const struct meta *controller)
+{
+    struct pod_factory *factory = &expansion->factory;
+    struct owner *owner = owners_get(&expansion->owners, kind, controller->namespace, controller->name);
+    const struct workload *workload = (const struct workload *)controller;
+    const struct workload *set = kind == KIND_DEPLOYMENT ? set_of(expansion, owner, workload) : NULL;
+    if (kind == KIND_STATEFUL_SET)
+        return next_ordinal(expansion, workload);
+    if (set)
+        return expansion_template_pod(expansion, KIND_REPLICA_SET, &set->meta);
+    const struct pod_template *template = kind == KIND_REPLICATION_CONTROLLER
+                                              ? &((const struct replication_controller *)controller)->template
+                                              : &workload->spec.template;
+    struct pod pod = factory_pod(factory, template, kind, controller);
+    if (kind == KIND_DAEMON_SET)
+        daemon_tolerations(&pod.spec, &factory->arena);
+    if (kind == KIND_JOB)
+        label_with_job(factory, workload, &pod);
+    admission_admit(&factory->admission, &pod, &factory->arena);
+    struct str prefix = name_prefix(factory, controller);
+    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
+}

@@ -32,5 +32,8 @@ int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
+/* One pod more of the controller, whether it wants one or not; of a DaemonSet one that is tied to no node. */
+struct pod *expansion_template_pod(struct expansion *expansion, enum api_kind kind,
+                                   const struct meta *controller);
 
 #endif
