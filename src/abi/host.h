@@ -120,6 +120,7 @@ uint64_t host_kind_version(const struct berth_cluster *cluster, const char *kind
 bool host_watch_only(const struct berth_handle *handle, const char *kind, struct berth_str namespace,
                      struct berth_str name);
 void host_tick_every(const struct berth_handle *handle, int64_t interval);
+void host_sample_every(const struct berth_handle *handle, int64_t interval);
 void host_event(const struct berth_handle *handle, const void *object, const char *type, const char *reason,
                 const char *action, struct berth_str note);
 
