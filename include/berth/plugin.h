@@ -624,7 +624,10 @@ struct berth_metric_info {
       (handle, object, type, reason, action, note)) \
     /* init() only: samples and query results that this plugin wants are fetched at this interval, in nanoseconds, */ \
     /* instead of --samples-interval; 0: at that. Where several plugins want the same, the shortest one counts. */ \
-    V(sample_every, (const struct berth_handle *handle, int64_t interval), (handle, interval))
+    V(sample_every, (const struct berth_handle *handle, int64_t interval), (handle, interval)) \
+    /* for observe: nothing will follow, as where objects of files are explained. What is otherwise done in parts, */ \
+    /* so that no decision waits for it, has to be done now. */ \
+    F(bool, observed_alone, (const struct berth_observation *what), (what))
 
 struct berth_host {
     uint32_t abi, size;

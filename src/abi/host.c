@@ -510,4 +510,5 @@ const struct berth_host host_table = {
     .tick_every = host_tick_every,
     .event = host_event,
     .sample_every = host_sample_every,
+    .observed_alone = host_observed_alone,
 };
