@@ -76,6 +76,7 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 static void warn(const struct simulation *simulation)
 {
     input_warn(simulation->input, NULL);
+    expansion_warn_not_started(&simulation->input->expansion);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
                 simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
