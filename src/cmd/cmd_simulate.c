@@ -131,6 +131,8 @@ static int run(void *given, const struct texts *words _unused_)
     int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
         .wall_ns = wall_ns,
