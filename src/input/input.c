@@ -54,19 +54,27 @@ static void add_objects(struct input *input, enum api_kind kind)
 }
 
 /* Copies, so that objects of files and of a cluster live in the same place. */
-static int add_listing(struct input *input, const struct listing *listing, struct error *err)
+static int add_listed(struct input *input, const struct object *listed, struct strbuf *bytes,
+                      struct error *err)
+{
+    struct object copy;
+    strbuf_clear(bytes);
+    object_encode_protobuf(listed, bytes);
+    int r = object_decode_protobuf_as(strbuf_slice(bytes), listed->kind, STRINGS_COPIED, &input->load.arena,
+                                      &copy, err);
+    if (r == 0)
+        load_add(&input->load, listed->kind, copy.meta);
+    return r;
+}
+
+static int add_listing(struct input *input, const struct input_options *options, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
-    vec_for(&listing->objects, live) {
-        struct object copy;
-        strbuf_clear(&bytes);
-        object_encode_protobuf(&(*live)->object, &bytes);
-        int r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
-        if (r < 0)
-            return r;
-        load_add(&input->load, copy.kind, copy.meta);
-    }
-    return 0;
+    _cleanup_(listing_release) struct listing listing = { 0 };
+    int r = options->list(options->user, &input->config, &listing, err);
+    for (size_t i = 0; i < listing.objects.len && r == 0; i++)
+        r = add_listed(input, &listing.objects.items[i]->object, &bytes, err);
+    return r;
 }
 
 /* ---- policies ---- */
@@ -132,8 +140,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
     input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
-    if (r == 0 && options->listing)
-        r = add_listing(input, options->listing, err);
+    if (r == 0 && options->list)
+        r = add_listing(input, options, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&input->load, options->paths[i], err);
     if (r == 0 && options->is_strict)

@@ -25,8 +25,10 @@ struct listing;
 struct input_options {
     const char *const *paths;
     size_t paths_len;
-    const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
-    const char *config;            /* NULL: the defaults */
+    /* Lists a live cluster, once the configuration is known: its objects come before those of the paths. NULL: none. */
+    int (*list)(void *user, const struct scheduler_config *config, struct listing *ret, struct error *err);
+    void *user;
+    const char *config;              /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
     const char *policy_dir,
         *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
