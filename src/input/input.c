@@ -153,7 +153,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);
-    input->is_live = options->listing && options->listing->objects.len;
+    input->is_live = options->list;
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     cluster_init(&input->cluster);
