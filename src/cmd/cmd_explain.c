@@ -198,6 +198,8 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);

@@ -113,6 +113,28 @@ static int use_policies(struct input *input, const struct input_options *options
     return 0;
 }
 
+/* What was read is no cluster at all. */
+static int check_any(const struct input *input, struct error *err)
+{
+    size_t count = input->load.finished.len;
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        count += input->load.objects[kind].len;
+    if (count)
+        return 0;
+    return error_set(err, -ENODATA, "the input has no objects%s",
+                     input->load.ignored.len ? " of kinds that decisions depend on" : "");
+}
+
+int input_check_nodes(const struct input *input, struct error *err)
+{
+    if (input->load.objects[KIND_NODE].len)
+        return 0;
+    return input->is_live ? error_set(err, -ENODATA, "the cluster has no nodes")
+                          : error_set(err, -ENODATA,
+                                      "the input has no nodes, so that nothing can be decided; `kubectl get "
+                                      "nodes -o json` prints them");
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
@@ -127,6 +149,9 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
+    r = check_any(input, err);
+    if (r < 0)
+        return r;
     incomplete_add_namespaces(&input->load);
     input->is_live = options->list;
     expansion_init(&input->expansion, &input->load);
