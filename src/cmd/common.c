@@ -184,6 +184,8 @@ int open_input(struct input *input, const struct command *command, const struct 
     int r = input_open(input,
                        &(struct input_options){ .paths = settings->files.items,
                                                 .paths_len = settings->files.len,
+                                                .templates = settings->templates.items,
+                                                .templates_len = settings->templates.len,
                                                 .listing = &listing,
                                                 .config = settings->config,
                                                 .policy_dir = settings->policy_dir,

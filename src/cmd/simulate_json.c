@@ -30,14 +30,14 @@ static void put_placement(struct json_writer *json, const struct simulation *sim
 }
 
 /* The unit belongs to the name: cpu is counted in thousandths of a core, all else in units and bytes. */
-static struct str resource_key(const struct cluster *cluster, uint32_t resource)
+struct str resource_key(const struct cluster *cluster, uint32_t resource)
 {
     return resource == RES_CPU ? STR("cpuMilli") : cluster->resource_names.items[resource];
 }
 
-static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                        int64_t *const *amounts, uint32_t resources, uint32_t row,
-                        const struct absent_uses *absent)
+void simulate_json_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
+                           int64_t *const *amounts, uint32_t resources, uint32_t row,
+                           const struct absent_uses *absent)
 {
     json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
@@ -57,11 +57,12 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     const struct cluster *cluster = &simulation->input->cluster;
     json_begin_line(json);
     json_member_str(json, "name", cluster_node_name(cluster, row));
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row, NULL);
-    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
-                &simulation->before.absent[row]);
-    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
-                &simulation->after.absent[row]);
+    simulate_json_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row,
+                          NULL);
+    simulate_json_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
+                          &simulation->before.absent[row]);
+    simulate_json_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
+                          &simulation->after.absent[row]);
     json_end_line(json);
 }
 
@@ -114,11 +115,11 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-static void put_totals(struct json_writer *json, const struct facts *facts)
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len)
 {
-    const struct cluster *cluster = &facts->simulation->input->cluster;
     json_member_object(json, "resources");
-    vec_for(&facts->totals, total) {
+    for (const struct fact_total *total = totals; total < totals + len; total++) {
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
@@ -171,7 +172,7 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
         put_node(json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
     json_end_array(json);
     free(nodes);
-    put_totals(json, facts);
+    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 
