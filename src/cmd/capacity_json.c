@@ -101,23 +101,12 @@ static void put_share(struct json_writer *json, const struct capacity *capacity,
 static void put_nodes(struct json_writer *json, const struct capacity *capacity)
 {
     const struct cluster *cluster = cluster_of(capacity);
-    const struct sim_usage *before = &capacity->simulation.before, *after = &capacity->simulation.after;
+    const struct simulation *simulation = &capacity->simulation;
     struct meta **nodes = load_sorted(&capacity->input->load, KIND_NODE);
     json_member_array(json, "nodes");
-    for (size_t i = 0; i < capacity->input->load.objects[KIND_NODE].len; i++) {
-        uint32_t row = cluster_row(cluster, nodes[i]->name);
-        json_begin_line(json);
-        json_member_str(json, "name", nodes[i]->name);
-        simulate_json_amounts(json, cluster, "allocatable", cluster->col.alloc, before->resources, row, NULL);
-        simulate_json_amounts(json, cluster, "before", before->used, before->resources, row,
-                              &before->absent[row]);
-        if (capacity->runs.len == 1)
-            simulate_json_amounts(json, cluster, "after", after->used, after->resources, row,
-                                  &after->absent[row]);
-        else
-            output_member_null(json, "after");
-        json_end_line(json);
-    }
+    for (size_t i = 0; i < capacity->input->load.objects[KIND_NODE].len; i++)
+        simulate_json_node(json, cluster, cluster_row(cluster, nodes[i]->name), &simulation->before,
+                           capacity->runs.len == 1 ? &simulation->after : NULL);
     json_end_array(json);
     free(nodes);
 }

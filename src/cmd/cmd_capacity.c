@@ -8,7 +8,7 @@
 struct capacity_settings {
     struct input_settings input;
     int64_t seed, top, percentage, max; /* percentage -1: as configured */
-    const char *now;
+    const char *html, *now;
     bool together, timing, no_extenders;
 };
 
@@ -20,6 +20,7 @@ static const struct option_row rows[] = {
     { 0, "together", NULL, OPTION_FLAG, offsetof(struct capacity_settings, together),
       "Place all templates together, a copy of each in turn, or as many as their numbers say (3=FILE), and "
       "count complete sets. Without it each is tried alone." },
+    HTML_OPTION(struct capacity_settings, html),
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct capacity_settings, seed),
       "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
       INT64_MAX },
@@ -41,7 +42,7 @@ extern const struct command command_capacity;
 
 static void warn(const struct capacity *capacity)
 {
-    expansion_warn(&capacity->input->expansion);
+    input_warn(capacity->input, NULL);
     if (capacity->simulation.foreign)
         fprintf(stderr, "berth: warning: left %s to other schedulers, such as " STR_FMT "\n",
                 counted(capacity->simulation.foreign, "pod"), STR_ARG(capacity->simulation.foreign_name));
@@ -50,14 +51,19 @@ static void warn(const struct capacity *capacity)
 static int print(const struct capacity *capacity, const struct capacity_settings *settings,
                  double load_seconds, double decide_seconds)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
     const struct capacity_view view = { .top = (uint32_t)settings->top,
                                         .timing = settings->timing,
                                         .load_seconds = load_seconds,
                                         .decide_seconds = decide_seconds };
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        capacity_json(capacity, &view, &json);
+    int r = write_html(settings->html, "Capacity", &settings->input.files, strbuf_slice(&json));
+    if (r != EXIT_DONE)
+        return r;
     if (settings->input.output == OUTPUT_JSON)
-        capacity_json(capacity, &view, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else
         capacity_table(capacity, &view, &term);
     return finish(&term);

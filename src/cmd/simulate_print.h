@@ -22,11 +22,9 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_csv(const struct facts *facts, struct strbuf *out);
 void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term);
 
-/* Parts of the JSON. The key of an amount names its unit: cpu is counted in thousandths of a core. */
-struct str resource_key(const struct cluster *cluster, uint32_t resource);
-void simulate_json_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                           int64_t *const *amounts, uint32_t resources, uint32_t row,
-                           const struct absent_uses *absent);
+/* Parts of the JSON. Without `after` it is null. */
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, uint32_t row,
+                        const struct sim_usage *before, const struct sim_usage *after);
 void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
                           const struct fact_total *totals, size_t len);
 

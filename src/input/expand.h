@@ -25,8 +25,8 @@ struct expansion {
     bool ran;
 };
 
-/* Finds the owners of pods, resolves priorities of pods in the input, and gives Deployments without one a
- * ReplicaSet. */
+/* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
+ * of such pods, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods, once. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);
@@ -36,7 +36,5 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
 /* Another pod of the workload, which need not be in the input, beyond those that it wants. Of a DaemonSet it is tied to
  * no node. */
 struct pod *expansion_copy(struct expansion *expansion, enum api_kind kind, const struct meta *object);
-/* A line on standard error for what a user should know. */
-void expansion_warn(const struct expansion *expansion);
 
 #endif

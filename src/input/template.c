@@ -39,9 +39,10 @@ static bool makes_pods(enum api_kind kind)
     return false;
 }
 
-static void add(struct templates *templates, enum api_kind kind, const struct meta *object, uint32_t share)
+static void add(struct templates *templates, enum api_kind kind, const struct meta *object, uint32_t share,
+                bool is_new)
 {
-    *vec_push(&templates->items) = (struct template){ kind, object, share };
+    *vec_push(&templates->items) = (struct template){ kind, object, share, is_new };
 }
 
 /* ---- files ---- */
@@ -72,9 +73,11 @@ static int read_file(struct templates *templates, const char *path, uint32_t sha
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         vec_for(&load->objects[kind], object) {
             if (makes_pods((enum api_kind)kind))
-                add(templates, (enum api_kind)kind, *object, share);
+                add(templates, (enum api_kind)kind, *object, share, true);
             join(into, (enum api_kind)kind, *object);
         }
+    vec_for(&load->written, object)
+        *vec_push(&into->written) = *object;
     if (templates->items.len == before)
         return error_at(err, -EINVAL, path, 0, 0, "has no Pod and no workload to copy");
     return 0;
@@ -98,7 +101,7 @@ static int find(struct templates *templates, struct str word, uint32_t share, co
     if (!object)
         return error_set(err, -ENOENT, "there is no " STR_FMT " " STR_FMT "/" STR_FMT " in the input",
                          STR_ARG(api_kinds[kind].kind), STR_ARG(namespace), STR_ARG(name));
-    add(templates, kind, object, share);
+    add(templates, kind, object, share, false);
     return 0;
 }
 
@@ -152,15 +155,15 @@ void templates_release(struct templates *templates)
 
 /* ---- copies ---- */
 /* As the API server would get it again: without a node, and without what has happened to it. */
-static const struct pod *copy_pod(const struct pod *original, struct expansion *expansion)
+static const struct pod *copy_pod(const struct template *template, struct expansion *expansion)
 {
+    const struct pod *original = (const struct pod *)template->object;
     struct pod_factory *factory = &expansion->factory;
     struct pod pod = *original;
-    bool is_new = str_empty(original->meta.uid);
     pod.meta.creation_time = pod.meta.deletion_time = (struct opt_time){ 0 };
     pod.spec.node_name = (struct str){ 0 };
     pod.status = (struct pod_status){ .phase = STR("Pending") };
-    if (is_new)
+    if (template->is_new && str_empty(original->meta.uid))
         admission_admit(&factory->admission, &pod, &factory->arena);
     struct owner *names = owners_get(&expansion->owners, KIND_POD, pod.meta.namespace, pod.meta.name);
     struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(pod.meta.name));
@@ -170,6 +173,6 @@ static const struct pod *copy_pod(const struct pod *original, struct expansion *
 const struct pod *template_copy(const struct template *template, struct expansion *expansion)
 {
     if (template->kind == KIND_POD)
-        return copy_pod((const struct pod *)template->object, expansion);
+        return copy_pod(template, expansion);
     return expansion_copy(expansion, template->kind, template->object);
 }

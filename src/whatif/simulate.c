@@ -161,6 +161,9 @@ static struct sim_record *add_record(struct simulation *simulation, const struct
         .row = decision->row,
         .nominated_row = ROW_NONE,
         .message = keep_text(simulation, decision->message),
+        .attempt = decision->attempt,
+        .woken_by = decision->woken_by,
+        .now_ns = simulation->now_ns,
     };
     simulation->scheduled += decision->row != ROW_NONE;
     return row;

@@ -21,6 +21,9 @@ struct sim_record {
     uint32_t row;                      /* where it went, or ROW_NONE */
     uint32_t nominated_row;            /* where victims were evicted for it, or ROW_NONE */
     struct str message;                /* why it waits */
+    uint32_t attempt;                  /* of the pod, from 1 */
+    enum event_label woken_by;         /* why it was tried then */
+    int64_t now_ns;                    /* of the clock of the run */
     size_t victims_first, victims_len; /* in simulation->victims */
 };
 
