@@ -26,12 +26,13 @@ struct expansion {
      * set before the run by a caller that reports placements. */
     bool starts_in_order;
     VEC(struct owner *) ordered; /* these StatefulSets */
+    bool ran;
 };
 
 /* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
  * of such pods, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
-/* Makes the pods. Fails when that would be too many. */
+/* Makes the pods, once. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod has a node: the next one of its StatefulSet, if it was waited for, or NULL. */
@@ -40,5 +41,8 @@ struct pod *expansion_placed(struct expansion *expansion, const struct pod *plac
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
 /* A line on standard error about pods that StatefulSets did not make, because one before them has no node. */
 void expansion_warn_not_started(const struct expansion *expansion);
+/* Another pod of the workload, which need not be in the input, beyond those that it wants. Of a DaemonSet it is tied to
+ * no node. */
+struct pod *expansion_copy(struct expansion *expansion, enum api_kind kind, const struct meta *object);
 
 #endif
