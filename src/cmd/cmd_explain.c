@@ -12,7 +12,7 @@ struct explain_settings {
     struct input_settings input;
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    const char *now;
+    const char *now, *html;
     bool as_if_pending, no_extenders, timing;
 };
 
@@ -33,6 +33,7 @@ static const struct option_row rows[] = {
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
+    HTML_OPTION(struct explain_settings, html),
     RUNNING_TLS_OPTIONS(struct explain_settings, running, "With --server: "),
     { 0 },
 };
@@ -144,7 +145,7 @@ static void deciders_release(struct deciders *deciders)
 static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     _cleanup_(deciders_release) struct deciders deciders = { 0 };
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
@@ -162,12 +163,15 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .as_if_pending = settings->as_if_pending,
                                            .calls_extenders = !settings->no_extenders,
                                            .timing = settings->timing });
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        explain_json(&explanation, &json);
     if (settings->input.output == OUTPUT_JSON)
-        explain_json(&explanation, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else
         explain_table(&explanation, &term, (uint32_t)settings->top);
     explanation_release(&explanation);
-    return finish(&term);
+    int r = write_html(settings->html, "Explanation", &settings->input.files, strbuf_slice(&json));
+    return r ? r : finish(&term);
 }
 
 static int explain_objects(struct explain_settings *settings, const char *name)
@@ -195,8 +199,8 @@ static int explain_objects(struct explain_settings *settings, const char *name)
 
 /* ---- of the running scheduler ---- */
 
-static void make_path(const struct explain_settings *settings, const char *name, const struct term *term,
-                      struct strbuf *path)
+static void make_path(const struct explain_settings *settings, const char *name, enum output output,
+                      const struct term *term, struct strbuf *path)
 {
     struct pod_name wanted = parse_pod_name(name);
     _cleanup_(arena_release) struct arena scratch = { 0 };
@@ -204,23 +208,38 @@ static void make_path(const struct explain_settings *settings, const char *name,
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
     if (settings->timing)
         strbuf_puts(path, "&timing=1");
-    if (settings->input.output == OUTPUT_TABLE)
+    if (output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
-    if (settings->input.output == OUTPUT_TABLE && term->folds)
+    if (output == OUTPUT_TABLE && term->folds)
         strbuf_printf(path, "&width=%u", term->width);
+}
+
+static int get_explanation(const struct explain_settings *settings, const char *name, enum output output,
+                           const struct term *term, struct strbuf *ret)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    struct error err = { "" };
+    make_path(settings, name, output, term, &path);
+    if (running_get(&settings->running, strbuf_slice(&path), ret, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return EXIT_DONE;
 }
 
 static int explain_live(struct explain_settings *settings, const char *name)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
-    struct error err = { "" };
-    make_path(settings, name, &term, &path);
+    int r = EXIT_DONE;
     settings->running.kubeconfig = settings->input.kubeconfig;
     settings->running.context = settings->input.context;
-    if (running_get(&settings->running, strbuf_slice(&path), &out, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    return finish(&term);
+    if (settings->html)
+        r = get_explanation(settings, name, OUTPUT_JSON, &term, &json);
+    if (!r)
+        r = write_html(settings->html, "Explanation",
+                       &(struct texts){ .items = &settings->running.server, .len = 1 }, strbuf_slice(&json));
+    if (!r)
+        r = get_explanation(settings, name, (enum output)settings->input.output, &term, &out);
+    return r ? r : finish(&term);
 }
 
 static int check_without_server(const struct running *running, struct error *err)
@@ -268,8 +287,9 @@ static int run(void *given, const struct texts *words)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH...] [--config FILE] [-o table|json] NAMESPACE/POD\n"
-             "       berth explain --server [URL] [-o table|json] NAMESPACE/POD",
+    .usage = "[-f PATH...] [--config FILE] [-o table|json] [--html FILE]\n"
+             "                     NAMESPACE/POD\n"
+             "       berth explain --server [URL] [-o table|json] [--html FILE] NAMESPACE/POD",
     .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole "
                "thought: which nodes can take it and how each plugin scores them, which plugin "
                "rejects the others and why, and whose place it could take. POD alone means "
