@@ -63,9 +63,9 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
+static struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
-    const struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
+    struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (found)
         return found;
     if (expansion_run(&input->expansion, err) < 0)
@@ -182,10 +182,10 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
+    struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&input.expansion);
+    input_warn(&input, pod);
     const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
         !(running && running->resize_deferred)) {
@@ -301,10 +301,10 @@ const struct command command_explain = {
                "right to get " VIEW_EXPLAIN_PATH ".\n\n"
                "With --timing both say which plugins took the time, and from which files those are that "
                "were loaded.",
-    .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
-                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
-                "  berth explain --server shop/cart-0\n",
+    .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"
+                                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
+                                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                                "  berth explain --server shop/cart-0\n",
     .options = { { input_rows, offsetof(struct explain_settings, input) },
                  { plugin_rows, offsetof(struct explain_settings, input.plugins) },
                  { rows, 0 } },

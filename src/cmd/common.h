@@ -7,6 +7,7 @@
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
+#include "input/kubectl.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 

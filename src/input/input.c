@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "input/config_folder.h"
+#include "input/incomplete.h"
 #include "input/policy_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
@@ -126,6 +127,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
+    incomplete_add_namespaces(&input->load);
+    input->is_live = options->list;
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     cluster_init(&input->cluster);
@@ -136,6 +139,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
+    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
     r = use_policies(input, options, err);
     if (r == 0)
         add_objects(input, KIND_POD);
@@ -159,7 +163,7 @@ void input_apply_claims(struct input *input)
 {
     struct pod_factory *factory = &input->expansion.factory;
     vec_for(&factory->claims, claim)
-        cluster_set_object(&input->cluster, KIND_PVC, *claim, &(*claim)->meta);
+        cluster_set_object(&input->cluster, claim->kind, claim->meta, claim->meta);
     vec_clear(&factory->claims);
 }
 
@@ -196,6 +200,22 @@ struct pod **input_pending(const struct input *input, size_t *ret_len)
     free(waiting);
     *ret_len = len;
     return sorted;
+}
+
+void input_warn(struct input *input, struct pod *pod)
+{
+    if (pod) {
+        incomplete_warn(&input->expansion, &pod, 1, input->is_live);
+        return;
+    }
+    size_t len;
+    const size_t made = input->expansion.pods.len;
+    struct pod **pods = input_pending(input, &len);
+    pods = xreallocarray(pods, len + made + 1, sizeof(*pods));
+    for (size_t i = 0; i < made; i++)
+        pods[len++] = input->expansion.pods.items[i];
+    incomplete_warn(&input->expansion, pods, len, input->is_live);
+    free(pods);
 }
 
 struct str pod_full_name(const struct pod *pod, struct arena *arena)

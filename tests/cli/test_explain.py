@@ -213,16 +213,63 @@ class Shortfall(cli.Case):
         why, _ = self.why([*objects, lonely], "a2")
         self.assertEqual((why[0]["reason"], why[0]["pod"]), ("AntiAffinityOfPod", cli.reference("default/lonely")))
 
+    CLAIMED = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
+
+    @staticmethod
+    def volume(labels=None, **spec):
+        return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v", "labels": labels or {}},
+                "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+                         "claimRef": {"namespace": "default", "name": "data"}, **spec}}
+
+    @staticmethod
+    def claim(mode="ReadWriteOnce", bound=True, **spec):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "data", "namespace": "default",
+                             "annotations": {"pv.kubernetes.io/bind-completed": "yes"} if bound else {}},
+                "spec": {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}, **spec,
+                         **({"volumeName": "v"} if bound else {})},
+                "status": {"phase": "Bound" if bound else "Pending"}}
+
     def test_volume_zone(self):
-        objects = [cli.node("a", labels={ZONE: "x"}),
-                   {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v", "labels": {ZONE: "y"}},
-                    "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
-                             "claimRef": {"namespace": "default", "name": "data"}}},
-                   {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-                    "metadata": {"name": "data", "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
-                    "spec": {"volumeName": "v", "accessModes": ["ReadWriteOnce"]}, "status": {"phase": "Bound"}}]
-        why, _ = self.why(objects, "a", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+        objects = [cli.node("a", labels={ZONE: "x"}), self.volume(labels={ZONE: "y"}), self.claim()]
+        why, _ = self.why(objects, "a", **self.CLAIMED)
         self.assertEqual((why[0]["reason"], why[0]["key"], why[0]["wants"], why[0]["has"]), ("VolumeZone", ZONE, "y", "x"))
+
+    def test_volume_affinity(self):
+        terms = [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}]
+        objects = [cli.node("a", labels={"rack": "r2"}), self.volume(nodeAffinity={"required": {"nodeSelectorTerms": terms}}),
+                   self.claim()]
+        why, groups = self.why(objects, "a", **self.CLAIMED)
+        self.assertEqual((why[0]["plugin"], why[0]["reason"], why[0]["key"]), ("VolumeBinding", "VolumeAffinity", "rack"))
+        self.assertEqual(groups, ["volume v wants rack In (r1), it has r2"])
+
+    def test_volumes_that_are_not_there(self):
+        storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "local"},
+                   "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+        why, groups = self.why([cli.node("a"), storage, self.claim(bound=False, storageClassName="local")], "a", **self.CLAIMED)
+        self.assertEqual((why[0]["reason"], why[0]["key"], why[0]["wants"]), ("VolumeMatch", "data", "local"))
+        self.assertEqual(groups, ["no volume matches claim data, and storage class local makes none"])
+
+    def test_volumes_in_use(self):
+        objects = [cli.node("a"), cli.node("b"), self.volume(accessModes=["ReadWriteOncePod"]), self.claim("ReadWriteOncePod"),
+                   cli.pod("user", on="b", **self.CLAIMED)]
+        why, groups = self.why(objects, "a", **self.CLAIMED)
+        self.assertEqual((why[0]["reason"], why[0]["key"], why[0]["pod"]),
+                         ("VolumeInUse", "data", cli.reference("default/user")))
+        self.assertEqual(groups, ["claim data is ReadWriteOncePod and in use (such as default/user)"])
+
+    def test_volume_limits(self):
+        limits = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "a"},
+                  "spec": {"drivers": [{"name": "disk.csi", "nodeID": "a", "allocatable": {"count": 1}}]}}
+        attached = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": "t"},
+                    "spec": {"attacher": "disk.csi", "nodeName": "a", "source": {"persistentVolumeName": "other"}}}
+        other = self.volume(csi={"driver": "disk.csi", "volumeHandle": "h2"}, claimRef=None)
+        other["metadata"]["name"] = "other"
+        objects = [cli.node("a"), limits, attached, other, self.volume(csi={"driver": "disk.csi", "volumeHandle": "h1"}),
+                   self.claim()]
+        why, _ = self.why(objects, "a", **self.CLAIMED)
+        self.assertEqual((why[0]["resource"], why[0]["needs"], why[0]["free"], why[0]["allocatable"]),
+                         ("volumes of disk.csi", 1, 0, 1))
 
 
 class WhichPod(cli.Case):
