@@ -35,15 +35,21 @@ static bool is_newer(const struct workload *a, const struct workload *b)
     return str_cmp(a->meta.name, b->meta.name) > 0;
 }
 
-/* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
- * scale-down that has not been carried out yet it must not make more. */
-static void share_out(struct expansion *expansion, const struct workload *deployment,
-                      const struct owner *owner)
+static const struct workload *newest_set(const struct owner *owner)
 {
     const struct workload *newest = owner->sets.items[0];
     vec_for(&owner->sets, set)
         if (is_newer(*set, newest))
             newest = *set;
+    return newest;
+}
+
+/* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
+ * scale-down that has not been carried out yet it must not make more. */
+static void share_out(struct expansion *expansion, const struct workload *deployment,
+                      const struct owner *owner)
+{
+    const struct workload *newest = newest_set(owner);
     int64_t others = 0;
     vec_for(&owner->sets, set)
         if (*set != newest)
@@ -105,7 +111,7 @@ static void adopt_unseen_sets(struct expansion *expansion)
 
 /* The ReplicaSet that the Deployment would have: its selector and labels carry the hash of the template. */
 static void add_replica_set(struct expansion *expansion, const struct workload *deployment,
-                            const struct owner *owner)
+                            struct owner *owner)
 {
     enum { HASH_LEN = 9 };
     struct arena *arena = &expansion->factory.arena;
@@ -128,6 +134,7 @@ static void add_replica_set(struct expansion *expansion, const struct workload *
     selector->match_labels = str_map_with(&selector->match_labels, STR(HASH_LABEL), hash, arena);
     set->spec.selector = selector;
     load_add(expansion->load, KIND_REPLICA_SET, &set->meta);
+    *vec_push(&owner->sets) = set;
     owners_get(&expansion->owners, KIND_REPLICA_SET, set->meta.namespace, set->meta.name)->object =
         &set->meta;
 }
@@ -137,8 +144,8 @@ static void settle_deployments(struct expansion *expansion)
     adopt_unseen_sets(expansion);
     vec_for(&expansion->load->objects[KIND_DEPLOYMENT], item) {
         const struct workload *deployment = (const struct workload *)*item;
-        const struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT,
-                                               deployment->meta.namespace, deployment->meta.name);
+        struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace,
+                                         deployment->meta.name);
         if (deployment->meta.deletion_time.set)
             continue;
         if (owner->sets.len)
@@ -501,6 +508,9 @@ int expansion_run(struct expansion *expansion, struct error *err)
         { KIND_JOB, expand_job },
     };
     struct load *load = expansion->load;
+    if (expansion->ran)
+        return 0;
+    expansion->ran = true;
     expansion->nodes = load_sorted(load, KIND_NODE);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         for (size_t j = 0; j < load->objects[rows[i].kind].len; j++) {
@@ -555,3 +565,68 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
         prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
     return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }
+
+/* ---- copies ---- */
+
+/* The pod is one of the newest ReplicaSet, by the template that the Deployment has now. */
+static struct pod copy_of_deployment(struct expansion *expansion, const struct workload *deployment,
+                                     struct owner **ret)
+{
+    struct pod_factory *factory = &expansion->factory;
+    const struct owner *owner =
+        owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace, deployment->meta.name);
+    struct pod_template template = deployment->spec.template;
+    if (!owner->sets.len) { /* it is being deleted */
+        *ret = owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace,
+                          deployment->meta.name);
+        return factory_pod(factory, &template, KIND_DEPLOYMENT, &deployment->meta);
+    }
+    const struct meta *set = &newest_set(owner)->meta;
+    const struct str *hash = str_map_get(&newest_set(owner)->spec.template.meta.labels, STR(HASH_LABEL));
+    if (hash)
+        template.meta.labels = str_map_with(&template.meta.labels, STR(HASH_LABEL), *hash, &factory->arena);
+    *ret = owners_get(&expansion->owners, KIND_REPLICA_SET, set->namespace, set->name);
+    return factory_pod(factory, &template, KIND_REPLICA_SET, set);
+}
+
+static struct pod *copy_of_stateful_set(struct expansion *expansion, const struct workload *set,
+                                        struct owner *owner)
+{
+    struct pod_factory *factory = &expansion->factory;
+    int64_t ordinal = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
+    for (ordinal += (int64_t)owner->names;; ordinal++) {
+        struct str name =
+            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+        struct str full = full_name(&factory->scratch, set->meta.namespace, name);
+        owner->names++;
+        if (strmap_get(&factory->taken, full) ||
+            load_find(expansion->load, KIND_POD, set->meta.namespace, name))
+            continue;
+        struct pod pod = stateful_pod(factory, set, name, ordinal);
+        return factory_finish(factory, &pod, name);
+    }
+}
+
+struct pod *expansion_copy(struct expansion *expansion, enum api_kind kind, const struct meta *object)
+{
+    struct pod_factory *factory = &expansion->factory;
+    const struct workload *workload = (const struct workload *)object;
+    struct owner *owner = owners_get(&expansion->owners, kind, object->namespace, object->name);
+    struct pod pod;
+    if (kind == KIND_STATEFUL_SET)
+        return copy_of_stateful_set(expansion, workload, owner);
+    if (kind == KIND_DEPLOYMENT)
+        pod = copy_of_deployment(expansion, workload, &owner);
+    else if (kind == KIND_REPLICATION_CONTROLLER)
+        pod = factory_pod(factory, &((const struct replication_controller *)object)->template, kind, object);
+    else
+        pod = factory_pod(factory, &workload->spec.template, kind, object);
+    if (kind == KIND_JOB)
+        label_with_job(factory, workload, &pod);
+    if (kind == KIND_DAEMON_SET)
+        daemon_tolerations(&pod.spec, &factory->arena);
+    admission_admit(&factory->admission, &pod, &factory->arena);
+    struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(pod.meta.owners.items[0].name));
+    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
+}
+

@@ -22,15 +22,19 @@ struct expansion {
     VEC(struct pod *) pods; /* in the order in which they would be created */
     struct meta **nodes;    /* by name */
     size_t controllers;     /* that lacked pods */
+    bool ran;
 };
 
 /* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
  * of such pods, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
-/* Makes the pods. Fails when that would be too many. */
+/* Makes the pods, once. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
+/* Another pod of the workload, which need not be in the input, beyond those that it wants. Of a DaemonSet it is tied to
+ * no node. */
+struct pod *expansion_copy(struct expansion *expansion, enum api_kind kind, const struct meta *object);
 
 #endif
