@@ -28,10 +28,15 @@
         return [...found].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
     };
 
-    // Used of what there is; null where the node does not have the resource.
+    function usedOf(node, use, key) {
+        return node[use] ? node[use][key] || 0 : null;
+    }
+
+    // Used of what there is; null where the node does not have the resource, or was not there: a node that is added has no
+    // use before.
     berth.share = function (node, use, key) {
-        const used = (node[use] && node[use][key]) || 0, all = node.allocatable[key] || 0;
-        return all > 0 ? used / all : used > 0 ? Infinity : null;
+        const used = usedOf(node, use, key), all = node.allocatable[key] || 0;
+        return used === null ? null : all > 0 ? used / all : used > 0 ? Infinity : null;
     };
 
     // Labels by which nodes can be grouped: [label, words], those that people look for first.
@@ -91,10 +96,10 @@
 
     // What a map says about a node.
     berth.describeNode = function (node, uses, key) {
-        const lines = [node.name + (node.unschedulable ? " (cordoned)" : "")];
+        const resource = berth.resource(key), lines = [node.name + (node.unschedulable ? " (cordoned)" : "")];
         for (const [use, words] of uses)
-            lines.push((words ? words + ": " : "") + berth.resource(key) + " " + berth.amount(berth.resource(key), (node[use] && node[use][key]) || 0) + " of " +
-                berth.resourceAmount(key, node.allocatable[key] || 0) + " (" + berth.percent(berth.share(node, use, key)) + ")");
+            lines.push((words ? words + ": " : "") + (node[use] ? resource + " " + berth.amount(resource, usedOf(node, use, key)) + " of " +
+                berth.resourceAmount(key, node.allocatable[key] || 0) + " (" + berth.percent(berth.share(node, use, key)) + ")" : "not there"));
         return lines;
     };
 
@@ -119,7 +124,8 @@
             captions.forEach((caption, i) => { caption.textContent = captionOf(options.uses[i]); });
         });
         const captionOf = ([use, words]) => {
-            const sum = (part) => nodes.reduce((total, node) => total + ((node[part] && node[part][chosen.resource]) || 0), 0);
+            const there = nodes.filter((node) => node[use]);
+            const sum = (part) => there.reduce((total, node) => total + (usedOf(node, part, chosen.resource) || 0), 0);
             return (words ? words + ": " : "") + berth.percent(sum(use) / sum("allocatable")) + " of " +
                 berth.resource(chosen.resource) + " requested";
         };
@@ -159,11 +165,11 @@
 
     // All that is known about one node: amounts, labels, and what `more` adds.
     berth.nodeDetails = function (node, uses, more) {
-        const rows = Object.keys(node.allocatable).filter((key) => node.allocatable[key] > 0 || uses.some(([use]) => node[use][key] > 0));
+        const rows = Object.keys(node.allocatable).filter((key) => node.allocatable[key] > 0 || uses.some(([use]) => usedOf(node, use, key) > 0));
         const columns = [{ title: "Resource", value: (key) => berth.resource(key) },
             { title: "Allocatable", value: (key) => node.allocatable[key], text: (key) => berth.resourceAmount(key, node.allocatable[key]), numeric: true }];
         for (const [use, words] of uses) {
-            columns.push({ title: words || "Requested", value: (key) => node[use][key] || 0, text: (key) => berth.resourceAmount(key, node[use][key] || 0), numeric: true });
+            columns.push({ title: words || "Requested", value: (key) => usedOf(node, use, key), text: (key) => berth.resourceAmount(key, usedOf(node, use, key)), numeric: true });
             columns.push({ title: (words || "") + " %", value: (key) => berth.share(node, use, key), cell: (key) => berth.meter(berth.share(node, use, key)), numeric: true });
         }
         return el("div", { class: "details" }, el("h3", {}, node.name, node.unschedulable ? el("span", { class: "warn" }, " cordoned") : null),

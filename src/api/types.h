@@ -597,7 +597,8 @@ struct extra_object {
     X(CONFIG_MAP, "ConfigMap", "v1", config_map, true) \
     X(BINDING, "Binding", "v1", binding, true) \
     X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \
-    X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true)
+    X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true) \
+    X(CLAIM_TEMPLATE, "ResourceClaimTemplate", "resource.k8s.io/v1", resource_claim_template, true)
 
 enum api_kind {
     KIND_UNKNOWN,

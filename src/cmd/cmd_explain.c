@@ -13,7 +13,7 @@ struct explain_settings {
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
     const char *now;
-    bool as_if_pending, no_extenders;
+    bool as_if_pending, no_extenders, timing;
 };
 
 static const struct option_row rows[] = {
@@ -28,6 +28,8 @@ static const struct option_row rows[] = {
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to bind." },
+    { 0, "timing", NULL, OPTION_FLAG, offsetof(struct explain_settings, timing),
+      "Also show which plugins and extenders took the time, and from which files plugins were loaded." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
@@ -60,9 +62,9 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
+static struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
-    const struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
+    struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (found)
         return found;
     if (expansion_run(&input->expansion, err) < 0)
@@ -158,7 +160,8 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .now_ns = now_ns,
                                            .begins = true,
                                            .as_if_pending = settings->as_if_pending,
-                                           .calls_extenders = !settings->no_extenders });
+                                           .calls_extenders = !settings->no_extenders,
+                                           .timing = settings->timing });
     if (settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &out);
     else
@@ -175,10 +178,10 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
+    struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&input.expansion);
+    input_warn(&input, pod);
     const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
         !(running && running->resize_deferred)) {
@@ -199,6 +202,8 @@ static void make_path(const struct explain_settings *settings, const char *name,
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
+    if (settings->timing)
+        strbuf_puts(path, "&timing=1");
     if (settings->input.output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
     if (settings->input.output == OUTPUT_TABLE && term->folds)
@@ -274,11 +279,12 @@ const struct command command_explain = {
                "queue the pod waits and what may wake it, its last attempts with the verdict on every "
                "node, and what would be decided now. That changes nothing there. The asker needs the "
                "right to get " VIEW_EXPLAIN_PATH ".\n\n"
-               "Both say which plugins took the time, and from which files those are that were loaded.",
-    .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
-                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
-                "  berth explain --server shop/cart-0\n",
+               "With --timing both say which plugins took the time, and from which files those are that "
+               "were loaded.",
+    .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"
+                                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
+                                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                                "  berth explain --server shop/cart-0\n",
     .options = { { input_rows, offsetof(struct explain_settings, input) },
                  { plugin_rows, offsetof(struct explain_settings, input.plugins) },
                  { rows, 0 } },

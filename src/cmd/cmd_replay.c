@@ -652,7 +652,8 @@ static int run(void *given, const struct texts *words)
 const struct command command_replay = {
     .name = "replay",
     .summary = "Repeats recorded decisions, or tries another configuration on them.",
-    .usage = "[--decisions] [--from TIME] [--until TIME] [-o json] [--html FILE] DIR\n"
+    .usage = "[--decisions] [--from TIME] [--until TIME] [-o json]\n"
+             "                    [--html FILE] DIR\n"
              "       berth replay --explain NAMESPACE/POD [--from TIME] [--until TIME] DIR\n"
              "       berth replay --config FILE [--until TIME] [-o json] [--html FILE] DIR\n"
              "       berth replay --emulated-version VERSION [--until TIME] [-o json] DIR\n"

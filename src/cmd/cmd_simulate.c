@@ -76,7 +76,7 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 
 static void warn(const struct simulation *simulation)
 {
-    expansion_warn(&simulation->input->expansion);
+    input_warn(simulation->input, NULL);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
                 simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
@@ -167,10 +167,9 @@ const struct command command_simulate = {
                "the input add the pods that their controllers would still create. Pods that are "
                "preempted leave at once and come back where a controller would make them again. "
                "Nothing is changed anywhere, in no cluster: it is only looked at.",
-    .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
-                "  berth simulate -f cluster.json\n"
-                "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
-                "  berth simulate -f cluster.json -o json | jq .summary\n",
+    .examples = KUBECTL_EXAMPLE "  berth simulate -f cluster.json\n"
+                                "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
+                                "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
                  { rows, 0 } },

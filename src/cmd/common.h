@@ -8,6 +8,7 @@
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
+#include "input/kubectl.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
@@ -52,9 +53,11 @@ int write_html(const char *path, const char *what, const struct texts *files, st
 int read_emulated(const char *version, const struct release **ret, struct error *err);
 
 struct listing;
-/* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. */
+struct wanted_kinds;
+/* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. `more`: kinds
+ * beside those of every scheduler; NULL: none. */
 int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
-                 struct listing *ret, struct error *err);
+                 const struct wanted_kinds *more, struct listing *ret, struct error *err);
 /* Opens the input that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings);
 /* Prints the sentence and returns the exit code. */

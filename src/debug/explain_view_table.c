@@ -224,7 +224,8 @@ static void print_now(const struct explain_facts *facts, struct term *term)
                   facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
                   facts->now->options.percentage.set ? "as many nodes as for a decision" : "every node");
     explain_table_answer(facts->now, term, facts->request->top);
-    explain_table_cost(facts->now, term, facts->request->top);
+    if (facts->now->options.timing)
+        explain_table_cost(facts->now, term, facts->request->top);
 }
 
 void explain_view_table(const struct explain_facts *facts, struct term *term)

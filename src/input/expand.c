@@ -1,8 +1,6 @@
 /* expand.c: from controllers to the pods that they lack; see expand.h. */
 #include "input/expand.h"
 
-#include <stdio.h>
-
 #include "api/fields.h"
 #include "api/labels.h"
 #include "input/daemon.h"
@@ -460,6 +458,25 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
 
 /* ---- all of them ---- */
 
+/* What an API server and controllers do when a user creates these objects. One that was replaced does not count. */
+static void admit_written(struct expansion *expansion)
+{
+    struct pod_factory *factory = &expansion->factory;
+    vec_for(&expansion->load->written, item) {
+        enum api_kind kind = (enum api_kind)(*item)->kind;
+        if (load_find(expansion->load, kind, (*item)->namespace, (*item)->name) != *item)
+            continue;
+        if (kind == KIND_PVC) {
+            admission_admit_claim(&factory->admission, (struct pvc *)*item);
+            continue;
+        }
+        struct pod *pod = (struct pod *)*item;
+        admission_admit(&factory->admission, pod, &factory->arena);
+        if (str_empty(pod->spec.node_name))
+            factory_claims(factory, pod);
+    }
+}
+
 void expansion_init(struct expansion *expansion, struct load *load)
 {
     *expansion = (struct expansion){ .load = load };
@@ -467,6 +484,7 @@ void expansion_init(struct expansion *expansion, struct load *load)
     owners_init(&expansion->owners, load);
     vec_for(&load->objects[KIND_POD], item)
         admission_prioritize(&expansion->factory.admission, (struct pod *)*item);
+    admit_written(expansion);
     settle_deployments(expansion);
 }
 
@@ -536,14 +554,4 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
     if (owner->kind == KIND_JOB && parse_index(victim, &index))
         prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
     return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
-}
-
-void expansion_warn(const struct expansion *expansion)
-{
-    const struct admission *admission = &expansion->factory.admission;
-    if (admission->unknown)
-        fprintf(stderr,
-                "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT
-                ", taken as priority 0\n",
-                admission->unknown, admission->unknown == 1 ? "" : "s", STR_ARG(admission->unknown_name));
 }

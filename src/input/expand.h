@@ -24,15 +24,13 @@ struct expansion {
     size_t controllers;     /* that lacked pods */
 };
 
-/* Finds the owners of pods, resolves priorities of pods in the input, and gives Deployments without one a
- * ReplicaSet. */
+/* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
+ * of such pods, and gives Deployments without one a ReplicaSet. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
-/* A line on standard error for what a user should know. */
-void expansion_warn(const struct expansion *expansion);
 
 #endif

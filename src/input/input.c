@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "input/config_folder.h"
+#include "input/incomplete.h"
 #include "input/policy_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
@@ -53,19 +54,27 @@ static void add_objects(struct input *input, enum api_kind kind)
 }
 
 /* Copies, so that objects of files and of a cluster live in the same place. */
-static int add_listing(struct input *input, const struct listing *listing, struct error *err)
+static int add_listed(struct input *input, const struct object *listed, struct strbuf *bytes,
+                      struct error *err)
+{
+    struct object copy;
+    strbuf_clear(bytes);
+    object_encode_protobuf(listed, bytes);
+    int r = object_decode_protobuf_as(strbuf_slice(bytes), listed->kind, STRINGS_COPIED, &input->load.arena,
+                                      &copy, err);
+    if (r == 0)
+        load_add(&input->load, listed->kind, copy.meta);
+    return r;
+}
+
+static int add_listing(struct input *input, const struct input_options *options, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
-    vec_for(&listing->objects, live) {
-        struct object copy;
-        strbuf_clear(&bytes);
-        object_encode_protobuf(&(*live)->object, &bytes);
-        int r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
-        if (r < 0)
-            return r;
-        load_add(&input->load, copy.kind, copy.meta);
-    }
-    return 0;
+    _cleanup_(listing_release) struct listing listing = { 0 };
+    int r = options->list(options->user, &input->config, &listing, err);
+    for (size_t i = 0; i < listing.objects.len && r == 0; i++)
+        r = add_listed(input, &listing.objects.items[i]->object, &bytes, err);
+    return r;
 }
 
 /* ---- policies ---- */
@@ -109,8 +118,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
     input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
-    if (r == 0 && options->listing)
-        r = add_listing(input, options->listing, err);
+    if (r == 0 && options->list)
+        r = add_listing(input, options, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&input->load, options->paths[i], err);
     if (r == 0 && options->is_strict)
@@ -118,6 +127,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
+    incomplete_add_namespaces(&input->load);
+    input->is_live = options->listing && options->listing->objects.len;
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     cluster_init(&input->cluster);
@@ -128,6 +139,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
+    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
     r = use_policies(input, options, err);
     if (r == 0)
         add_objects(input, KIND_POD);
@@ -151,7 +163,7 @@ void input_apply_claims(struct input *input)
 {
     struct pod_factory *factory = &input->expansion.factory;
     vec_for(&factory->claims, claim)
-        cluster_set_object(&input->cluster, KIND_PVC, *claim, &(*claim)->meta);
+        cluster_set_object(&input->cluster, claim->kind, claim->meta, claim->meta);
     vec_clear(&factory->claims);
 }
 
@@ -188,6 +200,22 @@ struct pod **input_pending(const struct input *input, size_t *ret_len)
     free(waiting);
     *ret_len = len;
     return sorted;
+}
+
+void input_warn(struct input *input, struct pod *pod)
+{
+    if (pod) {
+        incomplete_warn(&input->expansion, &pod, 1, input->is_live);
+        return;
+    }
+    size_t len;
+    const size_t made = input->expansion.pods.len;
+    struct pod **pods = input_pending(input, &len);
+    pods = xreallocarray(pods, len + made + 1, sizeof(*pods));
+    for (size_t i = 0; i < made; i++)
+        pods[len++] = input->expansion.pods.items[i];
+    incomplete_warn(&input->expansion, pods, len, input->is_live);
+    free(pods);
 }
 
 struct str pod_full_name(const struct pod *pod, struct arena *arena)

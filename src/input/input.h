@@ -16,6 +16,7 @@ struct input {
     struct cluster cluster;
     struct policies policies; /* of the cluster; without a cluster: none */
     bool cluster_ready, expansion_ready, config_ready;
+    bool is_live;   /* a cluster was listed */
     size_t running; /* pods that occupy a node */
 };
 
@@ -24,8 +25,10 @@ struct listing;
 struct input_options {
     const char *const *paths;
     size_t paths_len;
-    const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
-    const char *config;            /* NULL: the defaults */
+    /* Lists a live cluster, once the configuration is known: its objects come before those of the paths. NULL: none. */
+    int (*list)(void *user, const struct scheduler_config *config, struct listing *ret, struct error *err);
+    void *user;
+    const char *config;              /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
     const char *policy_dir,
         *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
@@ -42,6 +45,9 @@ void input_release(struct input *input);
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **input_pending(const struct input *input, size_t *ret_len);
+/* Warnings about what pods refer to and the input does not have: of this pod, or of all that have no node, after the
+ * expansion has run. */
+void input_warn(struct input *input, struct pod *pod);
 /* Each on a line of standard error. */
 void print_warnings(const struct warnings *warnings);
 /* "namespace/name" of a pod, in the arena. */

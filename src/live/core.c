@@ -443,18 +443,13 @@ static void tick(struct core *core)
     journal_tick(core->options.journal, now_ns); /* after what was recorded in its course */
 }
 
-static uint64_t kinds_of(const struct plugin_instance *instance)
-{
-    return (instance->plugin->kinds & ~instance->wishes.narrowed) | instance->wishes.kinds;
-}
-
 /* What the plugins of the configuration want to be fetched. */
 static uint64_t wanted_kinds(const struct engine *engine)
 {
     uint64_t kinds = 0;
     for (uint32_t i = 0; i < engine->profiles_len; i++)
         for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++)
-            kinds |= kinds_of(&engine->profiles[i].plugins[k]);
+            kinds |= plugin_wanted_kinds(&engine->profiles[i].plugins[k]);
     return kinds;
 }
 

@@ -155,6 +155,34 @@ static void score(struct explanation *ret)
     find_best(ret);
 }
 
+/* ---- nodes that cannot take it ---- */
+static bool is_rejected(const struct explanation *explanation, uint32_t row)
+{
+    return !explanation->places[row] && !explain_is_unexamined(explanation, row);
+}
+
+/* Before anything else is asked of the plugins: their state is that of the filters. */
+static void find_shortfalls(struct explanation *ret)
+{
+    struct row_list rejected = { NULL, 0 };
+    uint32_t *rows = arena_array(&ret->arena, uint32_t, ret->rows_len);
+    struct shortfall_list list = { .arena = &ret->arena };
+    ret->why_of = arena_array(&ret->arena, struct row_why, ret->cluster->nodes.len);
+    for (uint32_t i = 0; i < ret->rows_len && status_ok(ret->evaluation.pre_filter); i++) {
+        uint32_t row = ret->rows[i];
+        if (!is_rejected(ret, row))
+            continue;
+        shortfalls_of(&ret->cycle, row, diagnosis_get(&ret->evaluation.diagnosis, row), &list);
+        ret->why_of[row] = (struct row_why){ list.items, list.len };
+        list.items = NULL;
+        list.len = list.cap = 0;
+        rows[rejected.len++] = row;
+    }
+    shortfall_list_release(&list);
+    rejected.items = rows;
+    ret->rejections = rejections_group(&ret->evaluation.diagnosis, rejected, ret->why_of, &ret->arena);
+}
+
 /* ---- preemption ---- */
 const char *explain_file(const struct explanation *explanation, const struct plugin *plugin)
 {
@@ -336,6 +364,7 @@ static void explain(struct explanation *ret)
     run_evaluation(&ret->cycle, 0, percentage->set ? percentage->value : EVERY_NODE, &ret->evaluation);
     take_nomination(ret);
     score(ret);
+    find_shortfalls(ret);
     if (!status_ok(ret->evaluation.error)) { /* the reference gives up the attempt */
         ret->best_len = 0;
         ret->message = status_message(ret->evaluation.error, &ret->arena);

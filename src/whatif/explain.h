@@ -9,6 +9,7 @@
 #include "framework/probe.h"
 #include "framework/run.h"
 #include "preempt/preempt.h"
+#include "whatif/rejections.h"
 
 /* What a plugin of the profile took. */
 struct explain_cost {
@@ -44,6 +45,7 @@ struct explain_options {
     const struct http_extenders
         *extenders;       /* those of the profile, for their names and times; NULL: it has none */
     bool calls_extenders; /* else they are only named */
+    bool timing;          /* the printers show what plugins cost */
 };
 
 struct explanation {
@@ -65,6 +67,8 @@ struct explanation {
     uint32_t rows_len;
     uint32_t *best; /* feasible rows of the highest total, by name */
     uint32_t best_len;
+    struct row_why *why_of; /* by row, of nodes that were rejected */
+    struct rejected_groups rejections;
     struct str message; /* why no node will do; empty when one will */
     bool preempts;      /* preemption was tried */
     struct preemption preemption;

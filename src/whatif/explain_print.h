@@ -49,7 +49,7 @@ struct score_view explain_scores(const struct explanation *explanation, struct a
 struct rejection {
     struct str plugin, text;
     uint32_t nodes;
-    struct str example; /* the first by name */
+    struct str example; /* the closest, or the first by name */
 };
 typedef VEC(struct rejection) rejection_vec;
 

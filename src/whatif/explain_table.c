@@ -185,30 +185,6 @@ static int by_nodes(const void *a, const void *b)
     return COMPARE(y->nodes, x->nodes) ?: str_cmp(x->plugin, y->plugin) ?: str_cmp(x->text, y->text);
 }
 
-/* Groups of nodes that the same plugin rejects with the same reasons. */
-static void collect_rejections(const struct explanation *explanation, struct arena *arena, rejection_vec *ret)
-{
-    struct strmap places = { 0 };
-    for (uint32_t i = 0; i < explanation->rows_len; i++) {
-        uint32_t row = explanation->rows[i];
-        if (explanation->places[row] || explain_is_unexamined(explanation, row))
-            continue;
-        struct status status = diagnosis_get(&explanation->evaluation.diagnosis, row);
-        struct str plugin = str_from(status.plugin ? status.plugin->name : "");
-        struct str text = status_message(status, arena);
-        struct str key = arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(plugin), STR_ARG(text));
-        size_t place = (size_t)strmap_get(&places, key);
-        if (!place) {
-            *vec_push(ret) =
-                (struct rejection){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
-            place = ret->len;
-            strmap_put(&places, key, (void *)place);
-        }
-        ret->items[place - 1].nodes++;
-    }
-    strmap_release(&places);
-}
-
 void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
@@ -232,10 +208,15 @@ void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct rejected_groups *groups = &explanation->rejections;
     rejection_vec rejections = { 0 };
-    if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
-        return;
-    collect_rejections(explanation, &scratch, &rejections);
+    for (uint32_t i = 0; i < groups->len; i++) {
+        const struct rejected_group *group = &groups->items[i];
+        *vec_push(&rejections) =
+            (struct rejection){ str_from(group->status.plugin ? group->status.plugin->name : ""),
+                                rejected_group_sentence(explanation->cluster, group, &scratch), group->nodes,
+                                cluster_node_name(explanation->cluster, group->closest) };
+    }
     rejections_print(&rejections, term, top);
     vec_release(&rejections);
 }
@@ -349,5 +330,6 @@ void explain_table(const struct explanation *explanation, struct term *term, uin
     strbuf_str(term->out, explanation->profile->scheduler_name);
     strbuf_puts(term->out, "\n\n");
     explain_table_answer(explanation, term, top);
-    explain_table_cost(explanation, term, top);
+    if (explanation->options.timing)
+        explain_table_cost(explanation, term, top);
 }

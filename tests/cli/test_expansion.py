@@ -261,5 +261,73 @@ class Made(cli.Case):
             self.assertLessEqual(len(name.split("/")[1]), 63)
 
 
+def with_uid(pod):
+    """As an API server has it: admitted already."""
+    pod["metadata"]["uid"] = "8d0e6f0a-0000-4000-8000-000000000001"
+    return pod
+
+
+class Written(cli.Case):
+    """Objects without a uid are what a user would create: they get what an API server and its controllers give them."""
+
+    def scheduled(self, *objects):
+        return sorted(self.placed(self.simulate(list(objects))))
+
+    def test_default_tolerations(self):
+        node = cli.node("n", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
+        self.assertEqual(self.scheduled(node, cli.pod("p"), with_uid(cli.pod("q"))), ["default/p"])
+
+    def test_match_label_keys(self):
+        anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname",
+             "matchLabelKeys": ["rev"]}]}}
+        running = cli.pod("old", on="n0", labels={"app": "web", "rev": "1"}, affinity=anti)
+        pods = [cli.pod("new", labels={"app": "web", "rev": "2"}, affinity=anti),
+                cli.pod("same", labels={"app": "web", "rev": "1"}, affinity=anti)]
+        self.assertEqual(self.scheduled(NODES[0], running, *pods), ["default/new"])
+
+    def claim(self, **spec):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}}
+
+    def test_default_storage_class(self):
+        default = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/p",
+                   "metadata": {"name": "d", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+                   "volumeBindingMode": "WaitForFirstConsumer"}
+        pod = cli.pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+        none, old = self.claim(storageClassName=""), self.claim()
+        old["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "other"}
+        for claim, scheduled in ((self.claim(), ["default/p"]), (none, []), (old, [])):
+            self.assertEqual(self.scheduled(NODES[0], default, pod, claim), scheduled)
+        template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+        pod = cli.pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}])
+        self.assertEqual(self.scheduled(NODES[0], default, pod), ["default/p"])
+        self.assertEqual(self.scheduled(NODES[0], default, with_uid(pod)), [])
+
+    def test_claims_from_templates(self):
+        """A request for devices is for one of them, unless it says otherwise. Each pod has a claim of its own."""
+        version, in_default = "resource.k8s.io/v1", {"name": "one", "namespace": "default"}
+        devices = [{"name": "d%d" % i} for i in range(3)]
+        pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
+        objects = [
+            NODES[0], {"apiVersion": version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+            {"apiVersion": version, "kind": "ResourceSlice", "metadata": {"name": "s"},
+             "spec": {"driver": "gpu.example.com", "nodeName": "n0", "pool": pool, "devices": devices}}]
+        wants = [{"name": "c", "resourceClaimTemplateName": "one"}]
+        pods = [cli.pod("p" * 63, resourceClaims=wants),
+                cli.workload("ReplicaSet", "r", replicas=3, pod_spec_more={"resourceClaims": wants})]
+        for of, requests in ((version, [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]),
+                             ("resource.k8s.io/v1beta1", [{"name": "r", "deviceClassName": "gpu"}])):
+            template = {"apiVersion": of, "kind": "ResourceClaimTemplate", "metadata": in_default,
+                        "spec": {"spec": {"devices": {"requests": requests}}}}
+            result = self.berth("simulate", "-f", self.write("c.json", [*objects, template, *pods]), "-o", "json")
+            self.assertEqual((result.json["summary"]["scheduled"], result.json["summary"]["pending"]), (3, 1))
+            self.assertEqual(result.err, "")
+        result = self.berth("simulate", "-f", self.write("c.json", [*objects, *pods]), "-o", "json")
+        self.assertEqual(result.json["summary"]["scheduled"], 0)
+        self.assertIn("(and 3 more) names ResourceClaimTemplate default/one, which is not in the input: no claim is made, "
+                      "and no node can take the pod; `kubectl get resourceclaimtemplates -A -o json` prints it", result.err)
+
+
 if __name__ == "__main__":
     cli.main()

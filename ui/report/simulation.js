@@ -17,7 +17,7 @@
         const summary = doc.summary, number = berth.number;
         const use = (key) => {
             const total = doc.resources[key];
-            return total ? [[berth.percent(total.before / total.allocatable) + " → " + berth.percent(total.after / total.allocatable),
+            return total ? [[berth.percent(total.before / (total.allocatableBefore || total.allocatable)) + " → " + berth.percent(total.after / total.allocatable),
                 berth.resource(key) + " requested"]] : [];
         };
         return [
@@ -55,19 +55,53 @@
     function resourcesSection(doc) {
         const rows = Object.entries(doc.resources).map(([key, total]) => ({ key, ...total }));
         const amount = (name) => ({ value: (row) => row[name], text: (row) => berth.resourceAmount(row.key, row[name]), numeric: true });
-        const share = (name) => ({ value: (row) => row[name] / row.allocatable, numeric: true,
-            text: (row) => berth.percent(row[name] / row.allocatable), cell: (row) => berth.meter(row[name] / row.allocatable) });
+        const share = (name, whole) => {
+            const value = (row) => row[name] / (row[whole] || row.allocatable);
+            return { value, numeric: true, text: (row) => berth.percent(value(row)), cell: (row) => berth.meter(value(row)) };
+        };
         return berth.section("resources", "Resources", berth.table({
             caption: "Resources over all nodes", rows, filter: false, columns: [
                 { title: "Resource", value: (row) => berth.resource(row.key) },
                 { title: "Allocatable", ...amount("allocatable") },
-                { title: "Before", ...amount("before") }, { title: "Before %", ...share("before") },
+                { title: "Before", ...amount("before") }, { title: "Before %", ...share("before", "allocatableBefore") },
                 { title: "After", ...amount("after") }, { title: "After %", ...share("after") },
                 { title: "Free", help: "on nodes that are not cordoned", ...amount("free") },
                 { title: "Largest hole", help: "the most that one node has left", ...amount("largestHole") },
                 { title: "On", value: (row) => row.largestHoleNode },
             ],
         }));
+    }
+
+    // ---- changes ----
+
+    const RESULTS = { placed: "", pending: "waits", lost: "lost: no controller makes it again", gone: "not wanted any more" };
+
+    function changesSection(doc) {
+        if (!doc.changes || !doc.changes.length)
+            return null;
+        const name = (change) => (change.namespace ? change.namespace + "/" : "") + change.name;
+        const words = (change) => change.of ? "like " + change.of : change.after !== undefined ? berth.number(change.before) + " → " + berth.number(change.after) : null;
+        const parts = [
+            doc.answer ? el("p", { class: "verdict " + (doc.answer.possible ? "good" : "bad") }, doc.answer.text) : null,
+            berth.table({ caption: "Changes", rows: doc.changes, shown: 8, columns: [
+                { title: "Change", value: (change) => change.change }, { title: "Kind", value: (change) => change.kind },
+                { title: "Name", value: name }, { title: "How", value: words }] }),
+        ];
+        if (doc.moved.length)
+            parts.push(el("h3", {}, "Pods that leave their nodes"), berth.table({ caption: "Pods that leave", rows: doc.moved, columns: [
+                { title: "Pod", value: (move) => podName(move.pod) }, { title: "Because of", value: (move) => move.cause },
+                { title: "From", value: (move) => move.from },
+                { title: "To", value: (move) => move.to || RESULTS[move.result] || move.result,
+                    cell: (move) => move.to || el("span", { class: move.result === "gone" ? "dim" : "bad" }, RESULTS[move.result] || move.result) },
+                { title: "Message", value: (move) => move.message, class: "wide" }] }));
+        if (doc.budgets.length)
+            parts.push(el("h3", {}, "Disruption budgets"), berth.table({ caption: "Disruption budgets", rows: doc.budgets, columns: [
+                { title: "Budget", value: podName }, { title: "Pods evicted", value: (budget) => budget.pods.length, numeric: true },
+                { title: "Allowed at once", value: (budget) => budget.allowed, numeric: true }, { title: "Verdict", value: (budget) => budget.verdict }] }));
+        if (doc.unmanaged.length)
+            parts.push(el("p", { class: "warn" }, "Without a controller, and lost when they leave: " + doc.unmanaged.slice(0, 20).map(podName).join(", ") +
+                (doc.unmanaged.length > 20 ? " and " + berth.number(doc.unmanaged.length - 20) + " more" : "") + "."));
+        return berth.section("changes", "Changes", parts);
     }
 
     // ---- workloads ----
@@ -242,7 +276,7 @@
                 ". " + berth.counted(summary.decisions, "decision") + " with " + berth.counted(summary.running, "running pod") + " on " +
                 berth.counted(summary.nodes, "node") + "."],
             tiles: tilesOf(doc),
-            sections: [nodesSection(doc), pendingSection(doc), workloadsSection(doc), resourcesSection(doc), queueSection(doc)].filter(Boolean),
+            sections: [changesSection(doc), nodesSection(doc), pendingSection(doc), workloadsSection(doc), resourcesSection(doc), queueSection(doc)].filter(Boolean),
         };
     }
     berth.views = { ...berth.views, Simulation: view };
