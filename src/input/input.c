@@ -72,6 +72,7 @@ static int add_listing(struct input *input, const struct input_options *options,
     _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
     _cleanup_(listing_release) struct listing listing = { 0 };
     int r = options->list(options->user, &input->config, &listing, err);
+    input->is_live = listing.objects.len > 0;
     for (size_t i = 0; i < listing.objects.len && r == 0; i++)
         r = add_listed(input, &listing.objects.items[i]->object, &bytes, err);
     return r;
@@ -177,7 +178,6 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);
-    input->is_live = options->list;
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     r = read_policies(input, options, err);
