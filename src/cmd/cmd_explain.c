@@ -29,6 +29,7 @@ static const struct option_row rows[] = {
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
+    HTML_OPTION(struct explain_settings, html),
     RUNNING_TLS_OPTIONS(struct explain_settings, running, "With --server: "),
     { 0 },
 };
@@ -70,7 +71,7 @@ static int check_node(const struct input *input, const char *name, struct error 
 static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     _cleanup_(deciders_release) struct deciders deciders = { 0 };
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
@@ -89,12 +90,15 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .calls_extenders = !settings->no_extenders,
                                            .timing = settings->timing,
                                            .node = str_from(settings->node ?: "") });
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        explain_json(&explanation, &json);
     if (settings->input.output == OUTPUT_JSON)
-        explain_json(&explanation, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else
         explain_table(&explanation, &term, (uint32_t)settings->top);
     explanation_release(&explanation);
-    return finish(&term);
+    int r = write_html(settings->html, "Explanation", &settings->input.files, strbuf_slice(&json));
+    return r ? r : finish(&term);
 }
 
 static int explain_objects(struct explain_settings *settings, const struct target *target)
@@ -105,6 +109,8 @@ static int explain_objects(struct explain_settings *settings, const struct targe
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     if (!target)
         return explain_waiting(&input, settings, &err);
     struct pod *pod = target_find(&input, target, &err);
@@ -117,7 +123,7 @@ static int explain_objects(struct explain_settings *settings, const struct targe
 /* ---- of the running scheduler ---- */
 
 static void make_path(const struct explain_settings *settings, const struct target *wanted,
-                      const struct term *term, struct strbuf *path)
+                      enum output output, const struct term *term, struct strbuf *path)
 {
     struct str namespace = wanted->namespace.len ? wanted->namespace : STR("default");
     _cleanup_(arena_release) struct arena scratch = { 0 };
@@ -128,28 +134,43 @@ static void make_path(const struct explain_settings *settings, const struct targ
         strbuf_puts(path, "&timing=1");
     if (settings->node)
         watched_query(path, "node", str_from(settings->node));
-    if (settings->input.output == OUTPUT_TABLE)
+    if (output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
-    if (settings->input.output == OUTPUT_TABLE && term->folds)
+    if (output == OUTPUT_TABLE && term->folds)
         strbuf_printf(path, "&width=%u", term->width);
+}
+
+static int get_explanation(const struct explain_settings *settings, const struct target *target,
+                           enum output output, const struct term *term, struct strbuf *ret)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    struct error err = { "" };
+    make_path(settings, target, output, term, &path);
+    if (running_get(&settings->running, strbuf_slice(&path), ret, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return EXIT_DONE;
 }
 
 static int explain_live(struct explain_settings *settings, const struct target *target)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
-    struct error err = { "" };
+    int r = EXIT_DONE;
     if (!target)
         return usage_error(&command_explain,
                            "explain --server wants one pod; berth queue lists those that wait");
     if (target->kind != KIND_POD)
         return usage_error(&command_explain, "explain --server is about pods");
-    make_path(settings, target, &term, &path);
     settings->running.kubeconfig = settings->input.kubeconfig;
     settings->running.context = settings->input.context;
-    if (running_get(&settings->running, strbuf_slice(&path), &out, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    return finish(&term);
+    if (settings->html)
+        r = get_explanation(settings, target, OUTPUT_JSON, &term, &json);
+    if (!r)
+        r = write_html(settings->html, "Explanation",
+                       &(struct texts){ .items = &settings->running.server, .len = 1 }, strbuf_slice(&json));
+    if (!r)
+        r = get_explanation(settings, target, (enum output)settings->input.output, &term, &out);
+    return r ? r : finish(&term);
 }
 
 static int check_without_server(const struct running *running, struct error *err)
@@ -197,9 +218,9 @@ static int run(void *given, const struct texts *words)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH...] [--config FILE] [-o table|json] [-n NAMESPACE]\n"
-             "                     [POD]\n"
-             "       berth explain --server [URL] [-o table|json] [-n NAMESPACE] POD",
+    .usage = "[-f PATH...] [--config FILE] [-o table|json] [--html FILE]\n"
+             "                     [-n NAMESPACE] [POD]\n"
+             "       berth explain --server [URL] [-o table|json] [--html FILE] POD",
     .purpose =
         "Evaluates one pod on every node, as kube-scheduler would, and shows the whole "
         "thought: which nodes can take it and how each plugin scores them, which plugin "

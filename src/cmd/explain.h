@@ -10,7 +10,7 @@ struct explain_settings {
     struct input_settings input;
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    const char *now, *node, *namespace;
+    const char *now, *node, *namespace, *html;
     bool as_if_pending, no_extenders, timing;
 };
 

@@ -197,7 +197,7 @@ static struct pod *find_of_workload(struct input *input, const struct target *ta
     if (target->kind != KIND_DAEMON_SET && expansion_run(&input->expansion, err) == 0)
         pod = pod_to_make(input, target->kind, workload);
     if (!pod && !*err->text)
-        pod = expansion_template_pod(&input->expansion, target->kind, workload);
+        pod = expansion_copy(&input->expansion, target->kind, workload);
     input_apply_claims(input);
     if (pod)
         fprintf(stderr, "berth: note: " META_FMT " stands for a pod of %s/" STR_FMT "\n",

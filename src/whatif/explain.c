@@ -441,7 +441,8 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
         profile_observe(profile, &(struct observation){ .kind = OBSERVED_ATTEMPT_BEGINS,
                                                         .cluster = cluster,
                                                         .pod = pod,
-                                                        .at_ns = options->now_ns + options->wall_ahead_ns });
+                                                        .at_ns = options->now_ns + options->wall_ahead_ns,
+                                                        .is_alone = !options->live });
     run_weigh(&ret->cycle);
     begin_measuring(ret);
     explain(ret);

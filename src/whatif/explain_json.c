@@ -228,6 +228,17 @@ static void put_nodes(struct json_writer *json, const struct explanation *explan
     put_decided(json, explanation, &view);
 }
 
+/* The plugins that are asked about a node, in this order; the first that rejects it ends that. */
+static void put_filters(struct json_writer *json, const struct explanation *explanation)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_FILTER];
+    json_member_array(json, "filters");
+    for (uint32_t i = 0; i < order->len; i++)
+        if (!(explanation->cycle.skip_filter >> order->items[i]->index & 1))
+            json_str(json, str_from(order->items[i]->plugin->name));
+    json_end_array(json);
+}
+
 void explain_members(const struct explanation *explanation, struct json_writer *json)
 {
     const struct pod *pod = explanation->cycle.pod;
@@ -241,6 +252,7 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     put_policy(json, pod);
     put_pre_enqueue(json, explanation->pre_enqueue);
     put_pre_filter(json, &explanation->evaluation);
+    put_filters(json, explanation);
     put_nodes(json, explanation);
     put_rejections(json, explanation);
     explain_node_member(explanation, json);

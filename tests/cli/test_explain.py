@@ -48,11 +48,6 @@ class Answer(cli.Case):
         self.assertEqual(found["preemption"]["status"], "Unschedulable")
         self.assertTrue(found["preemption"]["message"].startswith("preemption: "))
 
-    def test_no_nodes(self):
-        found = self.explain([cli.pod("p")], "p")
-        self.assertEqual(found["message"], "no nodes available to schedule pods")
-        self.assertEqual((found["nodes"], found["best"]), ([], []))
-
     def test_pre_filter_rejection(self):
         found = self.explain([cli.node("a"), cli.pod("p", volumes=[
             {"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}])], "p")
