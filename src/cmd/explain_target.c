@@ -8,50 +8,17 @@
 #include "api/fields.h"
 #include "api/labels.h"
 #include "cmd/options.h"
+#include "input/pod_kinds.h"
 #include "whatif/facts.h"
 
 /* ---- reading ---- */
-static const struct {
-    enum api_kind kind;
-    const char *names[4]; /* of kubectl, the shortest first */
-} kinds[] = {
-    { KIND_POD, { "pod", "po", "pods" } },
-    { KIND_DEPLOYMENT, { "deploy", "deployment", "deployments" } },
-    { KIND_STATEFUL_SET, { "sts", "statefulset", "statefulsets" } },
-    { KIND_DAEMON_SET, { "ds", "daemonset", "daemonsets" } },
-    { KIND_REPLICA_SET, { "rs", "replicaset", "replicasets" } },
-    { KIND_REPLICATION_CONTROLLER, { "rc", "replicationcontroller", "replicationcontrollers" } },
-    { KIND_JOB, { "job", "jobs" } },
-};
-
-/* "deploy", "deployments.apps", "Deployment"; KIND_UNKNOWN: it is none of them. */
-static enum api_kind kind_named(struct str text, struct arena *scratch)
-{
-    struct str name = arena_lower(scratch, text), group = name;
-    name = str_cut(&group, '.');
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        for (size_t k = 0; k < ARRAY_SIZE(kinds[i].names) && kinds[i].names[k]; k++)
-            if (str_is(name, kinds[i].names[k]))
-                return kinds[i].kind;
-    return KIND_UNKNOWN;
-}
-
-static const char *short_name(enum api_kind kind)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-        if (kinds[i].kind == kind)
-            return kinds[i].names[0];
-    return "?";
-}
-
 int target_parse(const char *text, const char *namespace, struct target *ret, struct error *err)
 {
-    _cleanup_(arena_release) struct arena scratch = { 0 };
     struct str parts[3], rest = str_from(text);
     size_t len = 0;
     while (rest.len && len < ARRAY_SIZE(parts))
         parts[len++] = str_cut(&rest, '/');
-    enum api_kind kind = len > 1 ? kind_named(parts[0], &scratch) : KIND_POD;
+    enum api_kind kind = len > 1 ? pod_kind_named(parts[0]) : KIND_POD;
     if (!len || rest.len || (len == 3 && kind == KIND_UNKNOWN) || str_empty(parts[len - 1]))
         return error_set(
             err, -EINVAL,
@@ -96,14 +63,14 @@ static const struct meta *choose(const candidate_vec *found, const struct target
     if (target->namespace.len || !found->len)
         return NULL;
     if (found->len == 1) {
-        fprintf(stderr, "berth: note: %s/" STR_FMT " is in namespace " STR_FMT "\n", short_name(target->kind),
-                STR_ARG(target->name), STR_ARG(found->items[0]->namespace));
+        fprintf(stderr, "berth: note: %s/" STR_FMT " is in namespace " STR_FMT "\n",
+                pod_kind_word(target->kind), STR_ARG(target->name), STR_ARG(found->items[0]->namespace));
         return found->items[0];
     }
     vec_for(found, object)
         strbuf_printf(&names, "%s" STR_FMT, names.len ? ", " : "", STR_ARG((*object)->namespace));
     error_set(err, -EEXIST, "%s/" STR_FMT " is in several namespaces (%s); -n says which",
-              short_name(target->kind), STR_ARG(target->name), names.text);
+              pod_kind_word(target->kind), STR_ARG(target->name), names.text);
     return NULL;
 }
 
@@ -111,9 +78,10 @@ static const struct meta *choose(const candidate_vec *found, const struct target
 /* A workload of that name, of which the user may mean the template. */
 static enum api_kind workload_named(const struct input *input, struct str namespace, struct str name)
 {
-    for (size_t i = 1; i < ARRAY_SIZE(kinds); i++)
-        if (load_find(&input->load, kinds[i].kind, namespace, name))
-            return kinds[i].kind;
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        if (kind != KIND_POD && kind_has_pods((enum api_kind)kind) &&
+            load_find(&input->load, (enum api_kind)kind, namespace, name))
+            return (enum api_kind)kind;
     return KIND_UNKNOWN;
 }
 
@@ -143,7 +111,7 @@ static void not_found(const struct input *input, const struct target *target, st
     put_names(input, target, &scratch, &names, &len);
     near = nearest_name(full.ptr, names, len);
     if (workload != KIND_UNKNOWN)
-        near = arena_printf(&scratch, "%s/" STR_FMT, short_name(workload), STR_ARG(target->name)).ptr;
+        near = arena_printf(&scratch, "%s/" STR_FMT, pod_kind_word(workload), STR_ARG(target->name)).ptr;
     error_set(err, -ENOENT, "there is no %s " STR_FMT " in the input%s%s%s",
               target->kind == KIND_POD ? "pod" : api_kinds[target->kind].kind.ptr, STR_ARG(full),
               near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -201,7 +169,7 @@ static struct pod *find_of_workload(struct input *input, const struct target *ta
     input_apply_claims(input);
     if (pod)
         fprintf(stderr, "berth: note: " META_FMT " stands for a pod of %s/" STR_FMT "\n",
-                META_ARG(&pod->meta), short_name(target->kind), STR_ARG(workload->name));
+                META_ARG(&pod->meta), pod_kind_word(target->kind), STR_ARG(workload->name));
     return pod;
 }
 
