@@ -267,6 +267,34 @@ class Shortfall(cli.Case):
                          ("volumes of disk.csi", 1, 0, 1))
 
 
+    @staticmethod
+    def devices(node, names):
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "of-" + node},
+                "spec": {"driver": "d", "nodeName": node, "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                         "devices": [{"name": name} for name in names]}}
+
+    @staticmethod
+    def device_claim(name, count=None, **status):
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"devices": {"requests": [{"name": "r", "exactly": {
+                    "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count or 1}}]}}, "status": status}
+
+    def test_devices(self):
+        gpu = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+        only_a = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]}
+        taken = self.device_claim("taken", allocation={"nodeSelector": only_a, "devices": {"results": [
+            {"request": "r", "driver": "d", "pool": "a", "device": "a1"}]}})
+        wants = {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
+        objects = [cli.node("a"), cli.node("b"), cli.node("none"), gpu, self.devices("a", ["a1", "a2", "a3"]), self.devices("b", ["b1"]),
+                   self.device_claim("c", 3), taken]
+        why, groups = self.why(objects, "a", **wants)
+        self.assertEqual([(row["resource"], row["needs"], row["free"], row["allocatable"], row["key"], row["wants"]) for row in why],
+                         [("devices of class gpu", 3, 2, 3, "c", "r")])
+        self.assertEqual(groups, ["Insufficient devices of class gpu: needs 3; most free is 2 on a, the largest has 3"])
+        why, _ = self.why(objects, "b", resourceClaims=[{"name": "c", "resourceClaimName": "taken"}])
+        self.assertEqual((why[0]["reason"], why[0]["sentence"]), ("ClaimNodes", "claim taken wants metadata.name In (a), it has b"))
+
+
 class OneNode(cli.Case):
     """--node: what every plugin says about a node."""
 
