@@ -85,7 +85,8 @@ static void warn(const struct simulation *simulation)
             stderr);
 }
 
-static int print(const struct facts *facts, const struct simulate_settings *settings, double load_seconds)
+static int print(const struct facts *facts, const struct outcome *outcome,
+                 const struct simulate_settings *settings, double load_seconds)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct term term = term_stdout(&out);
@@ -95,6 +96,7 @@ static int print(const struct facts *facts, const struct simulate_settings *sett
         .timing = settings->timing && !settings->no_timing,
         .placements = settings->placements,
         .load_seconds = load_seconds,
+        .outcome = input_is_changed(facts->simulation->input) ? outcome : NULL,
     };
     if (settings->input.output == OUTPUT_JSON)
         simulate_json(facts, &view, &out);
@@ -121,6 +123,7 @@ static int run(void *given, const struct texts *words _unused_)
     _cleanup_(input_release) struct input input = { 0 };
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
     _cleanup_(facts_release) struct facts facts = { 0 };
+    _cleanup_(outcome_release) struct outcome outcome = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
@@ -146,7 +149,10 @@ static int run(void *given, const struct texts *words _unused_)
     if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     facts_collect(&facts, &simulation);
-    r = print(&facts, settings, load_seconds);
+    if (outcome_collect(&outcome, &facts, &options, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    progress_clear();
+    r = print(&facts, &outcome, settings, load_seconds);
     return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(&simulation) : r;
 }
 
@@ -166,6 +172,7 @@ const struct command command_simulate = {
                 "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
+                 { change_rows, offsetof(struct simulate_settings, input.changes) },
                  { rows, 0 } },
     .settings_size = sizeof(struct simulate_settings),
     .defaults = &(const struct simulate_settings){ .seed = 1, .top = 20, .percentage = -1 },

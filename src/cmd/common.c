@@ -173,6 +173,7 @@ int open_input(struct input *input, const struct command *command, const struct 
     struct error err = { "" };
     struct listing listing = { 0 };
     struct features features;
+    change_request_vec changes = { 0 };
     if (check_policies(settings, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (read_features(settings, &features, &err) < 0)
@@ -191,8 +192,10 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .features = &features,
                                                 .is_strict = settings->is_strict,
                                                 .calls_extenders = settings->calls_extenders,
-                                                .registry = plugins_registry() },
+                                                .registry = plugins_registry(),
+                                                .changes = change_requests(&settings->changes, &changes) },
                        &err);
+    vec_release(&changes);
     listing_release(&listing);
     if (r < 0)
         return fail(EXIT_INPUT, &err);

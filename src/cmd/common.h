@@ -4,6 +4,7 @@
 #define CMD_COMMON_H
 
 #include "base/term.h"
+#include "cmd/changes.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
@@ -18,6 +19,7 @@ struct input_settings {
     const char *emulated, *compatible; /* releases */
     struct texts gates;
     struct plugin_settings plugins;
+    struct change_settings changes;
     bool is_strict;       /* unknown fields of objects are an error */
     bool calls_extenders; /* of the configuration */
 };

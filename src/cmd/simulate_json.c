@@ -36,12 +36,12 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
 }
 
 static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                        int64_t *const *amounts, uint32_t resources, uint32_t row,
+                        int64_t *const *amounts, int64_t *const *alloc, uint32_t resources, uint32_t row,
                         const struct absent_uses *absent)
 {
     json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
-        if (cluster->col.alloc[r][row] || amounts[r][row]) {
+        if (alloc[r][row] || amounts[r][row]) {
             json_key(json, resource_key(cluster, r));
             json_int(json, amounts[r][row]);
         }
@@ -52,16 +52,30 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
     json_end_object(json);
 }
 
-static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
+static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
+                      const struct usage *usage, uint32_t row)
+{
+    if (row < usage->rows)
+        put_amounts(json, cluster, key, usage->used, usage->alloc, usage->resources, row,
+                    &usage->absent[row]);
+    else
+        output_member_null(json, key);
+}
+
+/* What was added has no `before`, and what was removed no `after`. */
+static void put_node(struct json_writer *json, const struct simulation *simulation,
+                     const struct fact_place *place)
 {
     const struct cluster *cluster = &simulation->input->cluster;
+    const struct usage *now = place->change == CHANGE_REMOVE ? &simulation->before : &simulation->after;
+    uint32_t row = place->row;
     json_begin_line(json);
-    json_member_str(json, "name", cluster_node_name(cluster, row));
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row, NULL);
-    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
-                &simulation->before.absent[row]);
-    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
-                &simulation->after.absent[row]);
+    json_member_str(json, "name", place->meta->name);
+    if (input_is_changed(simulation->input))
+        output_member_text(json, "change", str_from(change_words[place->change]));
+    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, row, NULL);
+    put_usage(json, cluster, "before", &simulation->before, place->change == CHANGE_ADD ? UINT32_MAX : row);
+    put_usage(json, cluster, "after", &simulation->after, place->change == CHANGE_REMOVE ? UINT32_MAX : row);
     json_end_line(json);
 }
 
@@ -80,7 +94,7 @@ static void put_summary(struct json_writer *json, const struct facts *facts, con
     } rows[] = {
         { "nodes", simulation->input->cluster.live_nodes },
         { "running", simulation->input->running },
-        { "expanded", simulation->input->expansion.pods.len },
+        { "expanded", simulation->input->expansion.pods.len - simulation->input->expansion.returned },
         { "decisions", simulation->records.len },
         { "scheduled", simulation->scheduled },
         { "pending", simulation->waiting.len },
@@ -122,6 +136,8 @@ static void put_totals(struct json_writer *json, const struct facts *facts)
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
+        if (input_is_changed(facts->simulation->input))
+            json_member_int(json, "allocatableBefore", total->allocatable_before);
         json_member_int(json, "before", total->before);
         json_member_int(json, "after", total->after);
         json_member_int(json, "free", total->free);
@@ -158,19 +174,18 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
                            struct json_writer *json)
 {
     const struct simulation *simulation = facts->simulation;
-    const struct load *load = &simulation->input->load;
     json_member_array(json, "placements");
     vec_for(&simulation->records, record)
         put_placement(json, simulation, record);
     json_end_array(json);
     put_waiting(json, simulation);
     put_workloads(json, facts);
-    struct meta **nodes = load_sorted(load, KIND_NODE);
+    if (view->outcome)
+        simulate_json_changes(facts, view->outcome, json);
     json_member_array(json, "nodes");
-    for (size_t i = 0; i < load->objects[KIND_NODE].len; i++)
-        put_node(json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
+    vec_for(&facts->places, place)
+        put_node(json, simulation, place);
     json_end_array(json);
-    free(nodes);
     put_totals(json, facts);
     put_summary(json, facts, view);
 }

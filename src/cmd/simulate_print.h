@@ -4,13 +4,14 @@
 
 #include "base/term.h"
 #include "codec/json_writer.h"
-#include "whatif/facts.h"
+#include "whatif/outcome.h"
 
 struct simulate_view {
     const char *group_by; /* label; NULL: one is chosen */
     uint32_t top;         /* how many rows of each kind the table shows */
     bool timing, placements;
     double load_seconds;
+    const struct outcome *outcome; /* of changes that were asked for; NULL: none were */
 };
 
 void simulate_json(const struct facts *facts, const struct simulate_view *view, struct strbuf *out);
@@ -22,7 +23,12 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_csv(const struct facts *facts, struct strbuf *out);
 void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term);
 
+/* The members about changes. */
+void simulate_json_changes(const struct facts *facts, const struct outcome *outcome,
+                           struct json_writer *json);
+
 /* Parts of the table. */
+void simulate_print_changes(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_workloads(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_placements(const struct facts *facts, struct term *term);
 void simulate_print_totals(const struct facts *facts, struct term *term);

@@ -19,9 +19,12 @@ struct expansion {
     struct load *load;
     struct pod_factory factory;
     struct owners owners;
-    VEC(struct pod *) pods; /* in the order in which they would be created */
-    struct meta **nodes;    /* by name */
-    size_t controllers;     /* that lacked pods */
+    VEC(struct pod *) pods;          /* in the order in which they would be created */
+    struct meta **nodes;             /* by name */
+    size_t controllers;              /* that lacked pods */
+    VEC(const struct pod *) leaving; /* that are made again, behind those that are lacking */
+    size_t returned;                 /* how many of them were: the last ones of `pods` */
+    struct idmap successors;         /* by the address of a pod: the one that was made in its place */
 };
 
 /* Finds the owners of pods, resolves priorities of pods in the input, and gives Deployments without one a
@@ -32,6 +35,8 @@ int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
+/* The pod that was made in place of this one, or in place of that in turn; NULL: none was. */
+const struct pod *expansion_successor(const struct expansion *expansion, const struct pod *pod);
 /* A line on standard error for what a user should know. */
 void expansion_warn(const struct expansion *expansion);
 

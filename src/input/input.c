@@ -104,9 +104,91 @@ static int use_policies(struct input *input, const struct input_options *options
     return 0;
 }
 
+/* ---- the model ---- */
+
+/* Those of removed nodes and pods that leave are there at first: the cluster as it is without the changes. */
+static void add_what_leaves(struct input *input)
+{
+    vec_for(&input->changes.departures, departure)
+        if (departure->cause == CHANGE_SCALE) {
+            cluster_add_pod(&input->cluster, departure->pod);
+            input->running++;
+        }
+}
+
+static void set_removed_nodes(struct input *input)
+{
+    vec_for(&input->changes.list, change)
+        if (change->kind == CHANGE_REMOVE) {
+            cluster_set_node(&input->cluster, (const struct node *)change->object);
+            *vec_push(&input->changes.removed_rows) = cluster_row(&input->cluster, change->object->name);
+        }
+}
+
+static void take_away(struct input *input)
+{
+    struct cluster *cluster = &input->cluster;
+    struct changes *changes = &input->changes;
+    usage_take(cluster, &changes->arena, &changes->before);
+    vec_for(&changes->list, change)
+        if (change->kind == CHANGE_ADD)
+            for (uint32_t r = 0; r < changes->before.resources; r++)
+                changes->before.alloc[r][cluster_row(cluster, change->object->name)] = 0;
+    vec_for(&changes->departures, departure) {
+        const struct meta *meta = &departure->pod->meta;
+        cluster_remove_pod(cluster, cluster_find_pod(cluster, meta->namespace, meta->name));
+        if (departure->fate == FATE_RETURNS)
+            *vec_push(&input->expansion.leaving) = departure->pod;
+    }
+    vec_for(&changes->list, change)
+        if (change->kind == CHANGE_REMOVE)
+            cluster_remove_node(cluster, change->object->name);
+}
+
+static int build(struct input *input, const struct change_requests *changes, struct error *err)
+{
+    if (changes->len) {
+        int r = changes_apply(&input->changes, &input->load, changes, err);
+        if (r < 0)
+            return r;
+    }
+    expansion_init(&input->expansion, &input->load);
+    input->expansion_ready = true;
+    cluster_init(&input->cluster);
+    if (input->options.features)
+        input->cluster.features = *input->options.features;
+    input->cluster_ready = true;
+    add_objects(input, KIND_NODE);
+    set_removed_nodes(input);
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        if (kind != KIND_NODE && kind != KIND_POD)
+            add_objects(input, (enum api_kind)kind);
+    int r = use_policies(input, &input->options, err);
+    if (r < 0)
+        return r;
+    add_objects(input, KIND_POD);
+    add_what_leaves(input);
+    if (changes->len)
+        take_away(input);
+    return 0;
+}
+
+static void keep_options(struct input *input, const struct input_options *options)
+{
+    input->options = *options;
+    input->options.paths_len = 0;
+    input->options.listing = NULL;
+    input->options.changes = (struct change_requests){ 0 };
+    if (!options->features)
+        return;
+    input->features = *options->features;
+    input->options.features = &input->features;
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
+    keep_options(input, options);
     input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
     if (r == 0 && options->listing)
@@ -118,20 +200,20 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
-    expansion_init(&input->expansion, &input->load);
-    input->expansion_ready = true;
-    cluster_init(&input->cluster);
-    if (options->features)
-        input->cluster.features = *options->features;
-    input->cluster_ready = true;
-    add_objects(input, KIND_NODE);
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
-        if (kind != KIND_NODE && kind != KIND_POD)
-            add_objects(input, (enum api_kind)kind);
-    r = use_policies(input, options, err);
-    if (r == 0)
-        add_objects(input, KIND_POD);
-    return r;
+    load_save(&input->load, &input->read);
+    return build(input, &options->changes, err);
+}
+
+int input_fork(struct input *fork, const struct input *from, const char *config,
+               const struct change_requests *changes, struct error *err)
+{
+    *fork = (struct input){ .registry = from->registry };
+    keep_options(fork, &from->options);
+    if (config)
+        fork->options.config = config;
+    load_fork(&fork->load, &from->load, &from->read);
+    int r = load_config(fork, &fork->options, err);
+    return r < 0 ? r : build(fork, changes, err);
 }
 
 void input_release(struct input *input)
@@ -143,7 +225,9 @@ void input_release(struct input *input)
         expansion_release(&input->expansion);
     if (input->config_ready)
         config_release(&input->config);
+    changes_release(&input->changes);
     arena_release(&input->config_arena);
+    load_state_release(&input->read);
     load_release(&input->load);
 }
 

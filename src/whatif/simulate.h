@@ -31,13 +31,6 @@ struct sim_waiting {
     bool gated;
 };
 
-/* How much of each resource the nodes have in use: [resource][row]. */
-struct sim_usage {
-    int64_t **used;
-    uint32_t resources;
-    struct absent_uses *absent; /* by row */
-};
-
 struct simulation {
     struct input *input;
     struct engine engine;
@@ -57,7 +50,7 @@ struct simulation {
     size_t timeouts; /* how often the clock was moved because permission to bind did not come */
     int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
-    struct sim_usage before, after;
+    struct usage before, after; /* before: without the changes of the input */
 };
 
 struct sim_options {
