@@ -5,6 +5,7 @@
 #include "base/term.h"
 #include "codec/json_writer.h"
 #include "whatif/outcome.h"
+#include "whatif/runs.h"
 
 struct simulate_view {
     const char *group_by; /* label; NULL: one is chosen */
@@ -22,6 +23,14 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
 void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_csv(const struct facts *facts, struct strbuf *out);
 void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term);
+
+/* Comma-separated values (RFC 4180): a field, and what is behind it. */
+void csv_field(struct strbuf *out, struct str text, bool last);
+
+/* Configurations side by side: the kind Comparison. */
+void runs_json(const struct runs *runs, struct strbuf *out);
+void runs_csv(const struct runs *runs, struct strbuf *out);
+void runs_table(const struct runs *runs, uint32_t top, struct term *term);
 
 /* The members about changes. */
 void simulate_json_changes(const struct facts *facts, const struct outcome *outcome,
