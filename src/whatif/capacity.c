@@ -136,8 +136,9 @@ static void describe(struct capacity *capacity, const struct filling_part *part,
 static void collect_totals(struct capacity *capacity, struct capacity_run *run)
 {
     _cleanup_(facts_release) struct facts facts = { 0 };
-    simulation_take_usage(&capacity->simulation, &capacity->simulation.after);
-    facts_collect(&facts, &capacity->simulation);
+    struct simulation *simulation = &capacity->simulation;
+    usage_take(cluster_of(capacity), &simulation->arena, &simulation->after);
+    facts_collect(&facts, simulation);
     run->totals_len = facts.totals.len;
     run->totals = arena_copy(&capacity->arena, struct fact_total, facts.totals.items, facts.totals.len,
                              facts.totals.len);
