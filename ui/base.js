@@ -27,7 +27,7 @@
             else
                 element.setAttribute(name, value === true ? "" : String(value));
         }
-        for (const child of children.flat())
+        for (const child of children.flat(Infinity))
             if (child !== null && child !== undefined)
                 element.append(child);
     }
@@ -77,6 +77,8 @@
         return resource === "cpu" ? "cores" : "";
     };
     berth.duration = function (seconds) {
+        if (seconds < 0.001)
+            return Math.round(seconds * 1e6) + " µs";
         if (seconds < 1)
             return Math.round(seconds * 1000) + " ms";
         if (seconds < 120)

@@ -12,14 +12,16 @@ struct explain_settings {
     struct input_settings input;
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    const char *now;
-    bool as_if_pending, no_extenders;
+    const char *now, *node;
+    bool as_if_pending, no_extenders, timing;
 };
 
 static const struct option_row rows[] = {
     OUTPUT_OPTION(struct explain_settings, input, "table|json"),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
+    { 0, "node", "NODE", OPTION_TEXT, offsetof(struct explain_settings, node),
+      "Why (not) there? What every plugin says about this node, and how it scores beside the best one." },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask where it would go now." },
     { 0, "now", "TIME", OPTION_TEXT, offsetof(struct explain_settings, now),
@@ -28,6 +30,8 @@ static const struct option_row rows[] = {
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to bind." },
+    { 0, "timing", NULL, OPTION_FLAG, offsetof(struct explain_settings, timing),
+      "Also show which plugins and extenders took the time, and from which files plugins were loaded." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
@@ -60,9 +64,9 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
+static struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
-    const struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
+    struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (found)
         return found;
     if (expansion_run(&input->expansion, err) < 0)
@@ -139,6 +143,23 @@ static void deciders_release(struct deciders *deciders)
     http_extenders_free(deciders->extenders);
 }
 
+static int check_node(const struct input *input, const char *name, struct error *err)
+{
+    const struct cluster *cluster = &input->cluster;
+    size_t len = 0;
+    if (!name || cluster_row(cluster, str_from(name)) != ROW_NONE)
+        return 0;
+    const char **names = xcalloc(cluster->nodes.len + 1, sizeof(*names));
+    for (uint32_t row = 0; row < cluster->nodes.len; row++)
+        if (cluster->nodes.items[row].api)
+            names[len++] = cluster->nodes.items[row].api->meta.name.ptr;
+    const char *near = nearest_name(name, names, len);
+    int r = error_set(err, -ENOENT, "there is no node %s in the input%s%s%s", name,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    free(names);
+    return r;
+}
+
 static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
@@ -150,7 +171,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
     int64_t now_ns = 0;
     if (decision_time(settings->now, &now_ns, err) < 0)
         return fail(EXIT_INPUT, err);
-    if (deciders_init(&deciders, input, info->api, err) < 0)
+    if (deciders_init(&deciders, input, info->api, err) < 0 || check_node(input, settings->node, err) < 0)
         return fail(EXIT_INPUT, err);
     explain_pod(&explanation, decider(&deciders), &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
@@ -158,7 +179,9 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .now_ns = now_ns,
                                            .begins = true,
                                            .as_if_pending = settings->as_if_pending,
-                                           .calls_extenders = !settings->no_extenders });
+                                           .calls_extenders = !settings->no_extenders,
+                                           .timing = settings->timing,
+                                           .node = str_from(settings->node ?: "") });
     if (settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &out);
     else
@@ -175,10 +198,12 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&input.expansion);
+    input_warn(&input, pod);
     const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
         !(running && running->resize_deferred)) {
@@ -199,6 +224,10 @@ static void make_path(const struct explain_settings *settings, const char *name,
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
+    if (settings->timing)
+        strbuf_puts(path, "&timing=1");
+    if (settings->node)
+        watched_query(path, "node", str_from(settings->node));
     if (settings->input.output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
     if (settings->input.output == OUTPUT_TABLE && term->folds)
@@ -274,11 +303,12 @@ const struct command command_explain = {
                "queue the pod waits and what may wake it, its last attempts with the verdict on every "
                "node, and what would be decided now. That changes nothing there. The asker needs the "
                "right to get " VIEW_EXPLAIN_PATH ".\n\n"
-               "Both say which plugins took the time, and from which files those are that were loaded.",
-    .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
-                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
-                "  berth explain --server shop/cart-0\n",
+               "With --timing both say which plugins took the time, and from which files those are that "
+               "were loaded.",
+    .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"
+                                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
+                                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                                "  berth explain --server shop/cart-0\n",
     .options = { { input_rows, offsetof(struct explain_settings, input) },
                  { plugin_rows, offsetof(struct explain_settings, input.plugins) },
                  { rows, 0 } },

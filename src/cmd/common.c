@@ -11,6 +11,7 @@
 #include "client/get.h"
 #include "config/flags.h"
 #include "input/wanted_kinds.h"
+#include "report/page.h"
 
 const struct option_row input_rows[] = {
     { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct input_settings, files),
@@ -52,6 +53,18 @@ static void warn_about_plugins(const struct input *input)
     plugins_warn(&input->config, &arena, &warnings);
     print_warnings(&warnings);
     warnings_release(&warnings);
+}
+
+int write_html(const char *path, const char *what, const struct texts *files, struct str json)
+{
+    _cleanup_(strbuf_release) struct strbuf title = { 0 };
+    struct error err = { "" };
+    if (!path)
+        return EXIT_DONE;
+    strbuf_puts(&title, what);
+    for (size_t i = 0; i < files->len; i++)
+        strbuf_printf(&title, "%s%s", i ? ", " : ": ", files->items[i]);
+    return report_write(path, strbuf_slice(&title), json, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
 }
 
 /* ---- progress ---- */
@@ -217,6 +230,8 @@ int open_input(struct input *input, const struct command *command, const struct 
     int r = input_open(input,
                        &(struct input_options){ .paths = settings->files.items,
                                                 .paths_len = settings->files.len,
+                                                .templates = settings->templates.items,
+                                                .templates_len = settings->templates.len,
                                                 .list = lists_cluster(settings) ? list : NULL,
                                                 .user = &opening,
                                                 .config = settings->config,

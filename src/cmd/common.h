@@ -7,11 +7,13 @@
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
+#include "input/kubectl.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
 struct input_settings {
     struct texts files;
+    struct texts templates; /* of pods, which a command got as words; not released here */
     const char *config, *kubeconfig, *context;
     const char *policy_dir, *policy_config_map;
     int output;                        /* enum output */
@@ -32,6 +34,20 @@ extern const struct option_row input_rows[];
       OPTION_CHOICE, \
       offsetof(settings, member.output), \
       "How to print the answer (default: table)." }
+
+/* The row of --html, a const char * of the settings. */
+#define HTML_OPTION(settings, member) \
+    { 0, \
+      "html", \
+      "FILE", \
+      OPTION_TEXT, \
+      offsetof(settings, member), \
+      "Also write the answer as pictures and tables into one HTML file, which loads nothing and can be " \
+      "attached to a ticket." }
+
+/* Writes the document of -o json as such a file; `what` and the files of the input are its title. NULL: it is not
+ * wanted. Complains on standard error. Returns 0 or the exit code. */
+int write_html(const char *path, const char *what, const struct texts *files, struct str json);
 
 /* The release that --emulated-version names. */
 int read_emulated(const char *version, const struct release **ret, struct error *err);

@@ -31,7 +31,7 @@ static void print_overview(FILE *to)
         if (!strchr(commands[i]->name, ' ')) /* its whole describes a part */
             fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`berth help COMMAND` teaches a command. A start:\n"
-          "  berth snapshot > cluster.json   # or: kubectl get nodes,pods -A -o json\n"
+          "  berth snapshot > cluster.json   # or with kubectl: `berth help simulate`\n"
           "  berth simulate -f cluster.json\n"
           "  berth explain -f cluster.json NAMESPACE/POD\n",
           to);

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "api/output.h"
+#include "base/clock.h"
 #include "cmd/simulate_print.h"
 
 static void put_row(struct json_writer *json, const struct cluster *cluster, const char *key, uint32_t row)
@@ -13,6 +14,18 @@ static void put_row(struct json_writer *json, const struct cluster *cluster, con
         json_str(json, cluster_node_name(cluster, row));
 }
 
+/* A first attempt needs no event. */
+static void put_waking(struct json_writer *json, const struct simulation *simulation,
+                       const struct sim_record *record)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct release *release = simulation->input->config.release;
+    struct str text = { 0 };
+    if (record->attempt > 1)
+        text = event_label_text(record->woken_by, release, &scratch);
+    output_member_text(json, "wokenBy", text);
+}
+
 static void put_placement(struct json_writer *json, const struct simulation *simulation,
                           const struct sim_record *record)
 {
@@ -22,6 +35,9 @@ static void put_placement(struct json_writer *json, const struct simulation *sim
     put_row(json, cluster, "node", record->row);
     output_member_text(json, "message", record->message);
     put_row(json, cluster, "nominated", record->nominated_row);
+    json_member_double(json, "seconds", (double)record->now_ns / NS_PER_S);
+    json_member_int(json, "attempt", record->attempt);
+    put_waking(json, simulation, record);
     json_member_array(json, "victims");
     for (size_t i = 0; i < record->victims_len; i++)
         output_name(json, &simulation->victims.items[record->victims_first + i]->meta);
@@ -52,16 +68,32 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
     json_end_object(json);
 }
 
-static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
+/* Usage that is NULL is null. */
+static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
+                      const struct sim_usage *usage, uint32_t row)
 {
-    const struct cluster *cluster = &simulation->input->cluster;
+    if (usage)
+        put_amounts(json, cluster, key, usage->used, usage->resources, row, &usage->absent[row]);
+    else
+        output_member_null(json, key);
+}
+
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, uint32_t row,
+                        const struct sim_usage *before, const struct sim_usage *after)
+{
+    const struct node *node = cluster_node(cluster, row)->api;
     json_begin_line(json);
-    json_member_str(json, "name", cluster_node_name(cluster, row));
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row, NULL);
-    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
-                &simulation->before.absent[row]);
-    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
-                &simulation->after.absent[row]);
+    json_member_str(json, "name", node->meta.name);
+    json_member_object(json, "labels");
+    for (size_t i = 0; i < node->meta.labels.len; i++) {
+        json_key(json, node->meta.labels.items[i].key);
+        json_str(json, node->meta.labels.items[i].value);
+    }
+    json_end_object(json);
+    json_member_bool(json, "unschedulable", cluster->col.unschedulable[row]);
+    put_amounts(json, cluster, "allocatable", cluster->col.alloc, before->resources, row, NULL);
+    put_usage(json, cluster, "before", before, row);
+    put_usage(json, cluster, "after", after, row);
     json_end_line(json);
 }
 
@@ -114,11 +146,11 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-static void put_totals(struct json_writer *json, const struct facts *facts)
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len)
 {
-    const struct cluster *cluster = &facts->simulation->input->cluster;
     json_member_object(json, "resources");
-    vec_for(&facts->totals, total) {
+    for (const struct fact_total *total = totals; total < totals + len; total++) {
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
@@ -168,10 +200,12 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
     struct meta **nodes = load_sorted(load, KIND_NODE);
     json_member_array(json, "nodes");
     for (size_t i = 0; i < load->objects[KIND_NODE].len; i++)
-        put_node(json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
+        simulate_json_node(json, &simulation->input->cluster,
+                           cluster_row(&simulation->input->cluster, nodes[i]->name), &simulation->before,
+                           &simulation->after);
     json_end_array(json);
     free(nodes);
-    put_totals(json, facts);
+    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 

@@ -346,19 +346,22 @@ int views_queue(void *views, const struct serve_request *request, struct serve_r
 static const char *read_explain(struct str query, struct arena *arena, struct explain_request *ret)
 {
     struct str output = STR("json");
-    uint32_t colours = 0;
+    uint32_t colours = 0, timing = 0;
     *ret = (struct explain_request){ .top = TOP_DEFAULT };
     if (read_pod(query, arena, &ret->namespace, &ret->name) < 0)
         return "pod is NAMESPACE/NAME";
     serve_query(query, "output", arena, &output);
+    serve_query(query, "node", arena, &ret->node);
     ret->table = str_is(output, "table");
     if (!ret->table && !str_is(output, "json"))
         return "output is json or table";
     if (!read_number(query, "top", 1, TOP_MAX, arena, &ret->top) ||
         !read_number(query, "width", WIDTH_MIN, WIDTH_MAX, arena, &ret->width) ||
-        !read_number(query, "colours", 0, 1, arena, &colours))
-        return "top is a number from 1, width one from 40 to 1000, colours 0 or 1";
+        !read_number(query, "colours", 0, 1, arena, &colours) ||
+        !read_number(query, "timing", 0, 1, arena, &timing))
+        return "top is a number from 1, width one from 40 to 1000, colours and timing 0 or 1";
     ret->colours = colours;
+    ret->timing = timing;
     return NULL;
 }
 
