@@ -28,6 +28,14 @@ static void join(struct load *load, enum api_kind kind, struct meta *object)
     load_add(load, kind, object);
 }
 
+static bool is_written(const struct load *load, const struct meta *object)
+{
+    vec_for(&load->written, written)
+        if (*written == object)
+            return true;
+    return false;
+}
+
 static int read_file(struct templates *templates, const char *path, uint32_t share, bool is_strict,
                      struct load *into, struct error *err)
 {
@@ -43,7 +51,7 @@ static int read_file(struct templates *templates, const char *path, uint32_t sha
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         vec_for(&load->objects[kind], object) {
             if (kind_has_pods((enum api_kind)kind))
-                add(templates, (enum api_kind)kind, *object, share, true);
+                add(templates, (enum api_kind)kind, *object, share, is_written(load, *object));
             join(into, (enum api_kind)kind, *object);
         }
     vec_for(&load->written, object)
@@ -133,7 +141,7 @@ static const struct pod *copy_pod(const struct template *template, struct expans
     pod.meta.creation_time = pod.meta.deletion_time = (struct opt_time){ 0 };
     pod.spec.node_name = (struct str){ 0 };
     pod.status = (struct pod_status){ .phase = STR("Pending") };
-    if (template->is_new && str_empty(original->meta.uid))
+    if (template->is_new)
         admission_admit(&factory->admission, &pod, &factory->arena);
     struct owner *names = owners_get(&expansion->owners, KIND_POD, pod.meta.namespace, pod.meta.name);
     struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(pod.meta.name));
