@@ -128,13 +128,12 @@ class Browser:
         self._ask("url", {"url": url if "://" in url else "file://" + os.path.abspath(url)})
 
     def screenshot(self, path, selector=None, height=None):
-        """The window, or one element with what is around it by 12 pixels; at most `height` pixels of it."""
-        options = {"format": "png", "captureBeyondViewport": True}
-        if selector:
-            box = self.run("const b = document.querySelector(arguments[0]).getBoundingClientRect();"
-                           "return [b.left + scrollX, b.top + scrollY, b.width, b.height];", selector)
-            options["clip"] = {"x": max(0, box[0] - 12), "y": max(0, box[1] - 12), "width": box[2] + 24,
-                               "height": min(box[3] + 24, height or 1e9), "scale": 1}
+        """The page, or one element with what is around it by 12 pixels; at most `height` pixels of it."""
+        box = self.run("""const e = document.querySelector(arguments[0]), b = e.getBoundingClientRect(), around = e === document.body ? 0 : 12;
+            return [b.left + scrollX - around, b.top + scrollY - around, b.width + 2 * around, b.height + 2 * around];""",
+                       selector or "body")
+        options = {"format": "png", "captureBeyondViewport": True,
+                   "clip": {"x": max(0, box[0]), "y": max(0, box[1]), "width": box[2], "height": min(box[3], height or 1e9), "scale": 1}}
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.command("Page.captureScreenshot", **options)["data"]))
 
