@@ -126,10 +126,18 @@
     const drawings = new Set();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", () => drawings.forEach((draw) => draw()));
-    // Draws now, and again when the colours or the size of the element change. The element must be in the document.
+    // Draws once the element is in the document, and again when the colours or its size change, until it is removed.
     berth.drawn = function (element, draw) {
+        const observer = new ResizeObserver(() => {
+            if (element.isConnected) {
+                draw();
+            } else {
+                observer.disconnect();
+                drawings.delete(draw);
+            }
+        });
         drawings.add(draw);
-        new ResizeObserver(draw).observe(element);
+        observer.observe(element);
     };
     berth.colour = function (name) {
         return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();

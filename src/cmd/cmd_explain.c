@@ -12,7 +12,7 @@ struct explain_settings {
     struct input_settings input;
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    const char *now, *html;
+    const char *now, *node, *html;
     bool as_if_pending, no_extenders, timing;
 };
 
@@ -20,6 +20,8 @@ static const struct option_row rows[] = {
     OUTPUT_OPTION(struct explain_settings, input, "table|json"),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
+    { 0, "node", "NODE", OPTION_TEXT, offsetof(struct explain_settings, node),
+      "Why (not) there? What every plugin says about this node, and how it scores beside the best one." },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask where it would go now." },
     { 0, "now", "TIME", OPTION_TEXT, offsetof(struct explain_settings, now),
@@ -142,6 +144,23 @@ static void deciders_release(struct deciders *deciders)
     http_extenders_free(deciders->extenders);
 }
 
+static int check_node(const struct input *input, const char *name, struct error *err)
+{
+    const struct cluster *cluster = &input->cluster;
+    size_t len = 0;
+    if (!name || cluster_row(cluster, str_from(name)) != ROW_NONE)
+        return 0;
+    const char **names = xcalloc(cluster->nodes.len + 1, sizeof(*names));
+    for (uint32_t row = 0; row < cluster->nodes.len; row++)
+        if (cluster->nodes.items[row].api)
+            names[len++] = cluster->nodes.items[row].api->meta.name.ptr;
+    const char *near = nearest_name(name, names, len);
+    int r = error_set(err, -ENOENT, "there is no node %s in the input%s%s%s", name,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    free(names);
+    return r;
+}
+
 static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
@@ -153,7 +172,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
     int64_t now_ns = 0;
     if (decision_time(settings->now, &now_ns, err) < 0)
         return fail(EXIT_INPUT, err);
-    if (deciders_init(&deciders, input, info->api, err) < 0)
+    if (deciders_init(&deciders, input, info->api, err) < 0 || check_node(input, settings->node, err) < 0)
         return fail(EXIT_INPUT, err);
     explain_pod(&explanation, decider(&deciders), &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
@@ -162,7 +181,8 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .begins = true,
                                            .as_if_pending = settings->as_if_pending,
                                            .calls_extenders = !settings->no_extenders,
-                                           .timing = settings->timing });
+                                           .timing = settings->timing,
+                                           .node = str_from(settings->node ?: "") });
     if (settings->html || settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &json);
     if (settings->input.output == OUTPUT_JSON)
@@ -182,6 +202,8 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
@@ -208,6 +230,8 @@ static void make_path(const struct explain_settings *settings, const char *name,
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
     if (settings->timing)
         strbuf_puts(path, "&timing=1");
+    if (settings->node)
+        watched_query(path, "node", str_from(settings->node));
     if (output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
     if (output == OUTPUT_TABLE && term->folds)

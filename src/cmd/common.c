@@ -314,28 +314,48 @@ static int explained(struct error *err, const char *server, bool withheld, int r
                 : error_set(err, r, "%s: %s", server, said.text);
 }
 
-int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err)
+int running_open(const struct running *running, struct loop *loop, struct running_session *ret,
+                 struct error *err)
 {
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    struct kube_access access = { 0 };
+    struct kube_access *access = &ret->access;
     const char *named = running->server && *running->server ? running->server : RUNNING_SERVER;
-    const char *server = strstr(named, "://") ? named : arena_printf(&arena, "https://%s", named).ptr;
-    int r = usual_access(running->kubeconfig, running->context, server, &arena, &access, err);
+    *ret = (struct running_session){ 0 };
+    ret->server = strstr(named, "://") ? named : arena_printf(&ret->arena, "https://%s", named).ptr;
+    int r = usual_access(running->kubeconfig, running->context, ret->server, &ret->arena, access, err);
+    if (r == 0 && running->insecure && running->authority)
+        r = error_set(err, -EINVAL,
+                      "--certificate-authority and --insecure-skip-tls-verify exclude each other");
     if (r < 0)
         return r;
-    if (running->insecure && running->authority)
-        return error_set(err, -EINVAL,
-                         "--certificate-authority and --insecure-skip-tls-verify exclude each other");
     if (running->insecure || running->authority) {
-        access.cluster.insecure = running->insecure;
-        access.cluster.certificate_authority = str_from(running->authority);
-        access.cluster.certificate_authority_data = (struct str){ 0 };
+        access->cluster.insecure = running->insecure;
+        access->cluster.certificate_authority = str_from(running->authority);
+        access->cluster.certificate_authority_data = (struct str){ 0 };
     }
     /* Also where the kubeconfig does not check: that is about another server. */
-    bool withheld =
-        access.cluster.insecure && !running->sends_credentials && withhold_credentials(&access.user);
-    r = client_get(&access, path, ANSWER_MS, ret, err);
-    return r < 0 ? explained(err, server, withheld, r) : r;
+    ret->withheld =
+        access->cluster.insecure && !running->sends_credentials && withhold_credentials(&access->user);
+    r = api_new(&(struct api_options){ .loop = loop, .access = access, .qps = -1 }, &ret->api, err);
+    return r < 0 ? explained(err, ret->server, ret->withheld, r) : 0;
+}
+
+int running_ask(struct running_session *session, struct str path, struct strbuf *ret, struct error *err)
+{
+    int r = client_get_again(session->api, path, ANSWER_MS, ret, err);
+    return r < 0 ? explained(err, session->server, session->withheld, r) : r;
+}
+
+void running_close(struct running_session *session)
+{
+    api_free(session->api);
+    arena_release(&session->arena);
+}
+
+int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err)
+{
+    _cleanup_(running_close) struct running_session session = { 0 };
+    int r = running_open(running, NULL, &session, err);
+    return r < 0 ? r : running_ask(&session, path, ret, err);
 }
 
 int decision_time(const char *given, int64_t *ret_ns, struct error *err)

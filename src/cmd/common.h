@@ -4,6 +4,7 @@
 #define CMD_COMMON_H
 
 #include "base/term.h"
+#include "client/api.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
@@ -99,6 +100,21 @@ struct running {
 
 /* The page; a failure names the server. */
 int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err);
+
+/* The same for several pages: connections and credentials stay. Where it is, is in the arena. */
+struct running_session {
+    struct arena arena;
+    struct kube_access access;
+    const char *server; /* as it is named in a sentence */
+    bool withheld;      /* there are credentials, which are not sent */
+    struct api *api;
+};
+
+/* `loop`: where callbacks of the api come; NULL: one of its own. */
+int running_open(const struct running *running, struct loop *loop, struct running_session *ret,
+                 struct error *err);
+int running_ask(struct running_session *session, struct str path, struct strbuf *ret, struct error *err);
+void running_close(struct running_session *session);
 
 /* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
  * beginning. */

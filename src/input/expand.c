@@ -169,10 +169,13 @@ static int check_count(struct expansion *expansion, const struct owner *owner, i
     return 0;
 }
 
-static void add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod, struct str name)
+static struct pod *add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod,
+                           struct str name)
 {
-    *vec_push(&expansion->pods) = factory_finish(&expansion->factory, pod, name);
+    struct pod *made = factory_finish(&expansion->factory, pod, name);
+    *vec_push(&expansion->pods) = made;
     owner->active++;
+    return made;
 }
 
 static struct str name_prefix(struct pod_factory *factory, const struct meta *controller)
@@ -274,11 +277,52 @@ static struct pod stateful_pod(struct pod_factory *factory, const struct workloa
     return pod;
 }
 
-static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
+static struct str ordinal_name(struct pod_factory *factory, const struct workload *set, int64_t ordinal)
+{
+    return arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+}
+
+static struct pod *make_ordinal(struct expansion *expansion, struct owner *owner, int64_t ordinal)
 {
     struct pod_factory *factory = &expansion->factory;
     const struct workload *set = (const struct workload *)owner->object;
-    int64_t first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
+    struct str name = ordinal_name(factory, set, ordinal);
+    struct pod pod = stateful_pod(factory, set, name, ordinal);
+    return add_pod(expansion, owner, &pod, name);
+}
+
+enum ordinal { ORDINAL_ABSENT, ORDINAL_WAITS, ORDINAL_PLACED };
+
+/* A pod is made when all before it have nodes. */
+static struct pod *make_next(struct expansion *expansion, struct owner *owner)
+{
+    while (owner->next < owner->desired && owner->ordinals[owner->next] == ORDINAL_PLACED)
+        owner->next++;
+    if (owner->next == owner->desired || owner->ordinals[owner->next] != ORDINAL_ABSENT)
+        return NULL;
+    owner->ordinals[owner->next] = ORDINAL_WAITS;
+    return make_ordinal(expansion, owner, owner->first + owner->next);
+}
+
+static bool starts_in_order(const struct expansion *expansion, const struct owner *owner)
+{
+    const struct workload *set = (const struct workload *)owner->object;
+    return expansion->starts_in_order && !str_is(set->spec.pod_management_policy, "Parallel");
+}
+
+/* A pod that is on its way out is not waited for: that would be for ever. */
+static enum ordinal ordinal_of(const struct pod *pod)
+{
+    if (!pod)
+        return ORDINAL_ABSENT;
+    return pod->spec.node_name.len || pod->meta.deletion_time.set ? ORDINAL_PLACED : ORDINAL_WAITS;
+}
+
+static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    const struct workload *set = (const struct workload *)owner->object;
+    bool in_order = starts_in_order(expansion, owner);
+    owner->first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
     owner->desired = count_or(set->spec.replicas, 1);
     /* At most: pods that are there may have numbers beyond. */
     int64_t lacking = owner->desired - owner->active - (int64_t)owner->leaving.len;
@@ -286,16 +330,83 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
     if (r < 0)
         return r;
     size_t before = expansion->pods.len;
-    for (int64_t ordinal = first; ordinal < first + owner->desired; ordinal++) {
-        struct str name =
-            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
-        if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
-            continue;
-        struct pod pod = stateful_pod(factory, set, name, ordinal);
-        add_pod(expansion, owner, &pod, name);
+    if (in_order) {
+        owner->ordinals = arena_array(&expansion->factory.arena, uint8_t, (size_t)owner->desired);
+        *vec_push(&expansion->ordered) = owner;
     }
+    for (int64_t i = 0; i < owner->desired; i++) {
+        struct str name = ordinal_name(&expansion->factory, set, owner->first + i);
+        const struct pod *pod = load_find(expansion->load, KIND_POD, set->meta.namespace, name);
+        if (in_order)
+            owner->ordinals[i] = ordinal_of(pod);
+        else if (!pod)
+            make_ordinal(expansion, owner, owner->first + i);
+    }
+    if (in_order)
+        make_next(expansion, owner);
     expansion->controllers += expansion->pods.len > before;
     return 0;
+}
+
+/* The state of this pod of a StatefulSet that starts in order; NULL: it is none. */
+static uint8_t *find_ordinal(struct owner *owner, const struct pod *pod)
+{
+    int64_t ordinal;
+    ptrdiff_t dash = str_rfind(pod->meta.name, '-');
+    if (!owner || !owner->ordinals ||
+        !str_to_int64(str_slice(pod->meta.name, (size_t)(dash + 1), pod->meta.name.len), &ordinal) ||
+        ordinal < owner->first || ordinal >= owner->first + owner->desired)
+        return NULL;
+    return &owner->ordinals[ordinal - owner->first];
+}
+
+struct pod *expansion_placed(struct expansion *expansion, const struct pod *placed)
+{
+    const struct owner_ref *ref = expansion->ordered.len ? controller_of(&placed->meta) : NULL;
+    if (!ref || !str_eq(ref->kind, api_kinds[KIND_STATEFUL_SET].kind))
+        return NULL;
+    struct owner *owner = owners_of(&expansion->owners, &placed->meta);
+    uint8_t *ordinal = find_ordinal(owner, placed);
+    if (!ordinal)
+        return NULL;
+    *ordinal = ORDINAL_PLACED;
+    return make_next(expansion, owner);
+}
+
+/* Its pod is made again: those that are not there yet wait for it. */
+static void ordinal_lost(struct owner *owner, const struct pod *victim)
+{
+    uint8_t *ordinal = find_ordinal(owner, victim);
+    if (!ordinal)
+        return;
+    *ordinal = ORDINAL_WAITS;
+    owner->next = MIN(owner->next, ordinal - owner->ordinals);
+}
+
+void expansion_warn_not_started(const struct expansion *expansion)
+{
+    size_t sets = 0, pods = 0;
+    const struct owner *first = NULL;
+    vec_for(&expansion->ordered, owner) {
+        size_t before = pods;
+        for (int64_t i = (*owner)->next; i < (*owner)->desired; i++)
+            pods += (*owner)->ordinals[i] == ORDINAL_ABSENT;
+        if (pods == before)
+            continue;
+        sets++;
+        first = first ?: *owner;
+    }
+    if (!sets)
+        return;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    strbuf_printf(&text, "%zu pod%s of StatefulSet " META_FMT, pods, pods == 1 ? "" : "s",
+                  META_ARG(first->object));
+    if (sets > 1)
+        strbuf_printf(&text, " (and %zu more)", sets - 1);
+    strbuf_printf(
+        &text, " %s not made, because pod " META_FMT "-%lld has no node (podManagementPolicy: OrderedReady)",
+        pods == 1 ? "is" : "are", META_ARG(first->object), (long long)(first->first + first->next));
+    load_print_warning(&text);
 }
 
 /* ---- Jobs ---- */
@@ -353,13 +464,19 @@ static void mark_indexes(const struct owner *owner, struct idmap *used)
             idmap_put(used, (uint64_t)index, *pod);
 }
 
+/* NAME-INDEX-, with a shorter name where the pod's would be too long. */
+static struct str index_prefix(struct arena *arena, struct str job, int64_t index)
+{
+    struct str number = arena_printf(arena, "%lld", (long long)index);
+    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
+    return arena_printf(arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
+}
+
 static void make_index(struct expansion *expansion, struct owner *owner, struct pod pod, int64_t index)
 {
     struct pod_factory *factory = &expansion->factory;
-    struct str job = owner->object->name;
     struct str number = arena_printf(&factory->arena, "%lld", (long long)index);
-    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
-    struct str prefix = arena_printf(&factory->arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
+    struct str prefix = index_prefix(&factory->arena, owner->object->name, index);
     pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &factory->arena);
     pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &factory->arena);
     admission_admit(&factory->admission, &pod, &factory->arena);
@@ -533,6 +650,7 @@ void expansion_release(struct expansion *expansion)
     factory_release(&expansion->factory);
     owners_release(&expansion->owners);
     vec_release(&expansion->pods);
+    vec_release(&expansion->ordered);
     free(expansion->nodes);
 }
 
@@ -556,13 +674,14 @@ struct pod *expansion_replace(struct expansion *expansion, const struct pod *vic
     if (owner->kind == KIND_DAEMON_SET)
         daemon_pin(&pod.spec, daemon_node(victim), &factory->arena);
     owner->active++;
+    ordinal_lost(owner, victim);
     if (owner->kind == KIND_STATEFUL_SET)
         return factory_finish(factory, &pod, victim->meta.name);
     int64_t index;
     struct str stem = controller_of(&victim->meta)->name;
     struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(stem));
     if (owner->kind == KIND_JOB && parse_index(victim, &index))
-        prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
+        prefix = index_prefix(&factory->arena, stem, index);
     return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }
 

@@ -72,6 +72,7 @@ static int add_listing(struct input *input, const struct input_options *options,
     _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
     _cleanup_(listing_release) struct listing listing = { 0 };
     int r = options->list(options->user, &input->config, &listing, err);
+    input->is_live = listing.objects.len > 0;
     for (size_t i = 0; i < listing.objects.len && r == 0; i++)
         r = add_listed(input, &listing.objects.items[i]->object, &bytes, err);
     return r;
@@ -134,6 +135,28 @@ void input_rebuild(struct input *input)
     build(input, &features);
 }
 
+/* What was read is no cluster at all. */
+static int check_any(const struct input *input, struct error *err)
+{
+    size_t count = input->load.finished.len;
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        count += input->load.objects[kind].len;
+    if (count)
+        return 0;
+    return error_set(err, -ENODATA, "the input has no objects%s",
+                     input->load.ignored.len ? " of kinds that decisions depend on" : "");
+}
+
+int input_check_nodes(const struct input *input, struct error *err)
+{
+    if (input->load.objects[KIND_NODE].len)
+        return 0;
+    return input->is_live ? error_set(err, -ENODATA, "the cluster has no nodes")
+                          : error_set(err, -ENODATA,
+                                      "the input has no nodes, so that nothing can be decided; `kubectl get "
+                                      "nodes -o json` prints them");
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
@@ -148,12 +171,13 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
-    r = templates_read(&input->templates, options->templates, options->templates_len, options->is_strict,
-                       &input->load, err);
+    r = check_any(input, err);
+    if (r == 0)
+        r = templates_read(&input->templates, options->templates, options->templates_len, options->is_strict,
+                           &input->load, err);
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);
-    input->is_live = options->list;
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
     r = read_policies(input, options, err);

@@ -52,6 +52,8 @@ void input_rebuild(struct input *input);
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **input_pending(const struct input *input, size_t *ret_len);
+/* Without nodes there is nothing to decide: an error that says so. */
+int input_check_nodes(const struct input *input, struct error *err);
 /* Warnings about what pods refer to and the input does not have: of this pod, or of all that have no node, after the
  * expansion has run. */
 void input_warn(struct input *input, struct pod *pod);

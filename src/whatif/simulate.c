@@ -97,6 +97,7 @@ static int add_all(struct simulation *simulation, struct error *err)
 {
     struct input *input = simulation->input;
     size_t len;
+    input->expansion.starts_in_order = true;
     int r = expansion_run(&input->expansion, err);
     if (r < 0)
         return r;
@@ -184,13 +185,25 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
     return count > PREEMPTIONS_PER_POD_MAX;
 }
 
+/* A StatefulSet goes on with its next pod once this one has a node. */
+static int add_next(struct simulation *simulation, const struct pod *placed, struct error *err)
+{
+    const struct pod *next = expansion_placed(&simulation->input->expansion, placed);
+    if (!next)
+        return 0;
+    input_apply_claims(simulation->input);
+    return add_pod(simulation, next, err);
+}
+
 /* Announces that a pod got a node, or evicts the victims of one that did not. */
 static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
                      struct error *err)
 {
     struct sim_record *row = add_record(simulation, decision);
-    if (decision->row != ROW_NONE)
+    if (decision->row != ROW_NONE) {
         engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
+        return add_next(simulation, row->pod, err);
+    }
     if (decision->resize_fits) { /* what remains is the kubelet's */
         row->message = STR("pod resize fits, waiting for Kubelet actuation");
         queue_remove(&simulation->engine.queue, decision->pod);
