@@ -122,6 +122,36 @@ static void print_stop(const struct capacity *capacity, const struct capacity_st
     print_scarce(capacity, &stop->scarce, term);
 }
 
+/* ---- one more node ---- */
+static void print_more(const struct capacity_run *run, const struct capacity_view *view, struct term *term)
+{
+    _cleanup_(grid_release) struct grid grid = { 0 };
+    size_t shown = MIN(run->more.len, (size_t)view->top);
+    if (!shown)
+        return;
+    strbuf_putc(term->out, '\n');
+    grid_columns(&grid, "ONE MORE NODE|ZONE|SUCH AS|>NOW");
+    for (uint32_t i = 0; i < run->shares_len; i++) {
+        struct str name = run->shares[i].template->object->name;
+        grid_column(&grid, true,
+                    run->shares_len == 1 ? "ADDS"
+                                         : arena_printf(&grid.arena, "ADDS " STR_FMT, STR_ARG(name)).ptr);
+    }
+    for (size_t i = 0; i < shown; i++) {
+        const struct capacity_more *more = &run->more.items[i];
+        grid_str(&grid, PAINT_NONE, str_empty(more->type.name) ? STR("-") : more->type.name);
+        grid_str(&grid, PAINT_NONE, str_empty(more->type.zone) ? STR("-") : more->type.zone);
+        grid_str(&grid, PAINT_NONE, more->type.of->meta.name);
+        grid_count(&grid, more->type.nodes);
+        for (uint32_t n = 0; n < run->shares_len; n++)
+            grid_count(&grid, more->adds[n]);
+    }
+    grid_print(&grid, term, 2);
+    if (run->more.len > shown)
+        term_paint(term, PAINT_DIM, "  and %s more types of nodes; --top shows more of them\n",
+                   grouped((int64_t)(run->more.len - shown)));
+}
+
 /* ---- all of it ---- */
 static void print_run(const struct capacity *capacity, const struct capacity_run *run,
                       const struct capacity_view *view, struct term *term)
@@ -135,6 +165,7 @@ static void print_run(const struct capacity *capacity, const struct capacity_run
         term_paint(term, PAINT_BOLD, "%s fit%s.\n", counted(run->sets, "complete set"),
                    run->sets == 1 ? "s" : "");
     print_stop(capacity, &run->stop, view, term);
+    print_more(run, view, term);
     simulate_print_totals(cluster_of(capacity), run->totals, run->totals_len, term);
 }
 

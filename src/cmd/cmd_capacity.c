@@ -8,6 +8,7 @@
 struct capacity_settings {
     struct input_settings input;
     int64_t seed, top, percentage, max; /* percentage -1: as configured */
+    struct texts nodes;
     const char *html, *now;
     bool together, timing, no_extenders;
 };
@@ -20,6 +21,9 @@ static const struct option_row rows[] = {
     { 0, "together", NULL, OPTION_FLAG, offsetof(struct capacity_settings, together),
       "Place all templates together, a copy of each in turn, or as many as their numbers say (3=FILE), and "
       "count complete sets. Without it each is tried alone." },
+    { 0, "with-node", "NODE|FILE", OPTION_TEXTS, offsetof(struct capacity_settings, nodes),
+      "Of which type one more node is tried: as a node of the input, or as the nodes of a file. May be given "
+      "again (default: each type of the input)." },
     HTML_OPTION(struct capacity_settings, html),
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct capacity_settings, seed),
       "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
@@ -91,6 +95,8 @@ static int run(void *given, const struct texts *words)
                       .calls_extenders = settings->input.calls_extenders },
         .max = settings->max ? (size_t)settings->max : COPIES_MAX,
         .together = settings->together,
+        .nodes = settings->nodes.items,
+        .nodes_len = settings->nodes.len,
     };
     double loaded = now_seconds();
     r = capacity_find(&capacity, &input, &options, &err);
