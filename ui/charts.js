@@ -37,7 +37,8 @@
         const most = options.most || Math.max(1e-9, ...options.rows.map(sum));
         const used = options.names.map((name, i) => options.rows.some((row) => row.values[i]));
         const chart = el("div", { class: "bars" },
-            berth.legend(options.names.map((name, i) => [options.classes ? options.classes[i] : berth.series(i), name]).filter((e, i) => used[i])),
+            options.names.length > 1 ? berth.legend(options.names.map((name, i) =>
+                [options.classes ? options.classes[i] : berth.series(i), name]).filter((entry, i) => used[i])) : null,
             el("ol", { "aria-label": options.caption }, options.rows.map((row) => bar(options, row, most))));
         return berth.figure(options.caption, chart, () => barTable(options));
     };

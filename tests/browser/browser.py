@@ -36,6 +36,8 @@ ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--no-default-browser-check", "--force-color-profile=srgb", "--hide-scrollbars"]
 WAIT_S = 30
+# Roles whose elements need a name.
+NAMED = {"button", "link", "combobox", "searchbox", "textbox", "application", "region", "navigation", "table", "image"}
 
 
 def missing():
@@ -261,6 +263,13 @@ class Case(cli.Case):
         self.page.open(url)
         return self.page
 
+    def check_names(self):
+        """A screen reader has a name for all that can have the focus, and for every picture and table."""
+        for found in self.page.command("Accessibility.getFullAXTree")["nodes"]:
+            role = found.get("role", {}).get("value")
+            if role in NAMED and not found.get("ignored"):
+                self.assertTrue(found.get("name", {}).get("value"), "a %s without a name: %s" % (role, found))
+
     def report(self, *arguments, code=0):
         """Runs a command with -o json and --html; opens the page, and returns it with the document."""
         path = self.path("report.html")
@@ -268,6 +277,7 @@ class Case(cli.Case):
         self.assertEqual(result.code, code, result.err)
         page = self.open(path)
         page.wait("return document.querySelector('footer') !== null;")
+        self.check_names()
         return page, result.json
 
 
