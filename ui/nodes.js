@@ -146,13 +146,16 @@
             el("span", { class: share > 1 ? "over" : null, style: { width: width + "%" } })), berth.percent(share));
     };
 
+    // Columns for the zone and the instance type, where nodes have them; `nodeOf` finds the node of a row.
+    berth.placeColumns = function (nodes, nodeOf) {
+        return KNOWN.filter(([label]) => nodes.some((node) => node.labels[label]))
+            .map(([label, words]) => ({ title: words[0].toUpperCase() + words.slice(1), value: (row) => nodeOf(row).labels[label] }));
+    };
+
     // All nodes, with the share of each resource in the last use.
     berth.nodeTable = function (options) {
         const keys = berth.resourceKeys(options.nodes).slice(0, 6), use = options.uses[options.uses.length - 1][0];
-        const columns = [{ title: "Node", value: (node) => node.name }];
-        for (const [label, words] of KNOWN)
-            if (options.nodes.some((node) => node.labels[label]))
-                columns.push({ title: words[0].toUpperCase() + words.slice(1), value: (node) => node.labels[label] });
+        const columns = [{ title: "Node", value: (node) => node.name }, ...berth.placeColumns(options.nodes, (node) => node)];
         for (const key of keys)
             columns.push({
                 title: berth.resource(key), value: (node) => berth.share(node, use, key),

@@ -465,6 +465,7 @@ struct workload {
         struct pod_template template;
         LIST(struct pvc_template) volume_claim_templates;
         struct str completion_mode;
+        struct str pod_management_policy; /* of a StatefulSet: "OrderedReady" or "Parallel" */
         struct {
             struct opt_int32 start;
         } *ordinals;

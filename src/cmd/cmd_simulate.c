@@ -77,6 +77,7 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 static void warn(const struct simulation *simulation)
 {
     input_warn(simulation->input, NULL);
+    expansion_warn_not_started(&simulation->input->expansion);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
                 simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
@@ -136,6 +137,8 @@ static int run(void *given, const struct texts *words _unused_)
     int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
         .wall_ns = wall_ns,

@@ -230,6 +230,8 @@ int open_input(struct input *input, const struct command *command, const struct 
     int r = input_open(input,
                        &(struct input_options){ .paths = settings->files.items,
                                                 .paths_len = settings->files.len,
+                                                .templates = settings->templates.items,
+                                                .templates_len = settings->templates.len,
                                                 .list = lists_cluster(settings) ? list : NULL,
                                                 .user = &opening,
                                                 .config = settings->config,

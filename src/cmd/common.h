@@ -14,6 +14,7 @@ enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
 struct input_settings {
     struct texts files;
+    struct texts templates; /* of pods, which a command got as words; not released here */
     const char *config, *kubeconfig, *context;
     const char *policy_dir, *policy_config_map;
     int output;                        /* enum output */

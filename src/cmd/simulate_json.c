@@ -68,9 +68,19 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
     json_end_object(json);
 }
 
-static void put_node(struct json_writer *json, const struct simulation *simulation, uint32_t row)
+/* Usage that is NULL is null. */
+static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
+                      const struct sim_usage *usage, uint32_t row)
 {
-    const struct cluster *cluster = &simulation->input->cluster;
+    if (usage)
+        put_amounts(json, cluster, key, usage->used, usage->resources, row, &usage->absent[row]);
+    else
+        output_member_null(json, key);
+}
+
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, uint32_t row,
+                        const struct sim_usage *before, const struct sim_usage *after)
+{
     const struct node *node = cluster_node(cluster, row)->api;
     json_begin_line(json);
     json_member_str(json, "name", node->meta.name);
@@ -81,11 +91,9 @@ static void put_node(struct json_writer *json, const struct simulation *simulati
     }
     json_end_object(json);
     json_member_bool(json, "unschedulable", cluster->col.unschedulable[row]);
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, cluster->col.resources, row, NULL);
-    put_amounts(json, cluster, "before", simulation->before.used, simulation->before.resources, row,
-                &simulation->before.absent[row]);
-    put_amounts(json, cluster, "after", simulation->after.used, simulation->after.resources, row,
-                &simulation->after.absent[row]);
+    put_amounts(json, cluster, "allocatable", cluster->col.alloc, before->resources, row, NULL);
+    put_usage(json, cluster, "before", before, row);
+    put_usage(json, cluster, "after", after, row);
     json_end_line(json);
 }
 
@@ -138,11 +146,11 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-static void put_totals(struct json_writer *json, const struct facts *facts)
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len)
 {
-    const struct cluster *cluster = &facts->simulation->input->cluster;
     json_member_object(json, "resources");
-    vec_for(&facts->totals, total) {
+    for (const struct fact_total *total = totals; total < totals + len; total++) {
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
@@ -192,10 +200,12 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
     struct meta **nodes = load_sorted(load, KIND_NODE);
     json_member_array(json, "nodes");
     for (size_t i = 0; i < load->objects[KIND_NODE].len; i++)
-        put_node(json, simulation, cluster_row(&simulation->input->cluster, nodes[i]->name));
+        simulate_json_node(json, &simulation->input->cluster,
+                           cluster_row(&simulation->input->cluster, nodes[i]->name), &simulation->before,
+                           &simulation->after);
     json_end_array(json);
     free(nodes);
-    put_totals(json, facts);
+    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 

@@ -22,10 +22,17 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_csv(const struct facts *facts, struct strbuf *out);
 void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term);
 
+/* Parts of the JSON. Without `after` it is null. */
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, uint32_t row,
+                        const struct sim_usage *before, const struct sim_usage *after);
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len);
+
 /* Parts of the table. */
 void simulate_print_workloads(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_placements(const struct facts *facts, struct term *term);
-void simulate_print_totals(const struct facts *facts, struct term *term);
+void simulate_print_totals(const struct cluster *cluster, const struct fact_total *totals, size_t len,
+                           struct term *term);
 void simulate_print_nodes(const struct facts *facts, struct term *term);
 
 #endif

@@ -327,7 +327,7 @@ void simulate_table(const struct facts *facts, const struct simulate_view *view,
     print_summary(simulation, view, term);
     if (simulation->input->cluster.live_nodes) {
         print_usage(simulation, view, term);
-        simulate_print_totals(facts, term);
+        simulate_print_totals(&simulation->input->cluster, facts->totals.items, facts->totals.len, term);
         simulate_print_nodes(facts, term);
     }
     if (view->placements)

@@ -71,6 +71,7 @@ static void evaluate(struct explain_facts *facts, const struct explain_source *s
                     .wall_ahead_ns = facts->engine->statuses.wall_ahead_ns,
                     .live = true,
                     .timing = facts->request->timing,
+                    .node = facts->request->node,
                     .is_preempting = facts->entry && queue_is_held(&facts->engine->queue, facts->entry),
                     .percentage = how_many(facts, source),
                     .file_of = source->file_of,
@@ -296,6 +297,10 @@ int explain_view_write(const struct explain_source *source, const struct explain
                       "the scheduler knows no pod " META_FMT
                       ": there is none, or it waits for another scheduler\n",
                       META_ARG(request));
+        return -ENOENT;
+    }
+    if (request->node.len && cluster_row(source->engine->cluster, request->node) == ROW_NONE) {
+        strbuf_printf(out, "the scheduler knows no node " STR_FMT "\n", STR_ARG(request->node));
         return -ENOENT;
     }
     facts.not_now = why_not_now(&facts);

@@ -381,6 +381,7 @@ static const char *read_explain(struct str query, struct arena *arena, struct ex
     if (read_pod(query, arena, &ret->namespace, &ret->name) < 0)
         return "pod is NAMESPACE/NAME";
     serve_query(query, "output", arena, &output);
+    serve_query(query, "node", arena, &ret->node);
     ret->table = str_is(output, "table");
     if (!ret->table && !str_is(output, "json"))
         return "output is json or table";

@@ -60,6 +60,8 @@ struct plugin_wishes {
     uint64_t narrowed;     /* of those in struct plugin: not all of their objects */
     int64_t tick_every_ns; /* 0: never */
     int64_t tick_due_ns;   /* the engine's: 0: not known yet */
+    int64_t
+        sample_every_ns; /* how often samples and queries are fetched; 0: as the scheduler does by default */
 };
 
 struct plugin_env {

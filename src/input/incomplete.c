@@ -31,9 +31,12 @@ void incomplete_add_namespaces(struct load *load)
     static const enum api_kind kinds[] = { KIND_POD,          KIND_DEPLOYMENT, KIND_REPLICA_SET,
                                            KIND_STATEFUL_SET, KIND_DAEMON_SET, KIND_REPLICATION_CONTROLLER,
                                            KIND_JOB };
+    bool has_any = load->objects[KIND_NAMESPACE].len;
     struct str last = { 0 };
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         vec_for(&load->objects[kinds[i]], item) {
+            if (has_any && (*item)->uid.len)
+                continue; /* from an API server, and so are the Namespaces: this one is gone */
             if (!str_eq((*item)->namespace, last))
                 need_namespace(load, (*item)->namespace);
             last = (*item)->namespace;

@@ -8,7 +8,8 @@
 #include "input/expand.h"
 
 /* Makes the Namespaces that objects are in and that are not in the input: all that is known of them is the label with
- * their name. */
+ * their name. If the input has Namespaces, this is done for written objects only, which have no uid: those of an API
+ * server are complete. */
 void incomplete_add_namespaces(struct load *load);
 /* Of the pods that are to be decided, a line on standard error for each kind that is missing. With `is_live` the
  * objects are those of a cluster: what it does not have does not exist. */

@@ -89,12 +89,10 @@ static int find_policies(const struct input *input, const char *full_name, const
                             full_name);
 }
 
-/* Before pods come: each gets its policy as it does. */
-static int use_policies(struct input *input, const struct input_options *options, struct error *err)
+static int read_policies(struct input *input, const struct input_options *options, struct error *err)
 {
     const struct config_map *map;
     struct config_map folder;
-    struct policy_set *set;
     int r;
     if (options->policy_dir) {
         r = policy_folder_read(options->policy_dir, &input->config_arena, &folder, err);
@@ -104,14 +102,59 @@ static int use_policies(struct input *input, const struct input_options *options
     } else {
         return 0;
     }
-    if (r == 0)
-        r = policy_set_read(map, input->registry, &set, err);
-    if (r < 0)
-        return r;
-    policies_init(&input->policies, &input->cluster, &input->config);
-    policies_use(&input->policies, set);
-    policy_set_unref(set);
-    return 0;
+    return r < 0 ? r : policy_set_read(map, input->registry, &input->policy_set, err);
+}
+
+/* ---- the model ---- */
+/* Policies come before pods: each gets its policy as it does. */
+static void build(struct input *input, const struct features *features)
+{
+    cluster_init(&input->cluster);
+    if (features)
+        input->cluster.features = *features;
+    input->cluster_ready = true;
+    add_objects(input, KIND_NODE);
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        if (kind != KIND_NODE && kind != KIND_POD)
+            add_objects(input, (enum api_kind)kind);
+    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
+    if (input->policy_set) {
+        policies_init(&input->policies, &input->cluster, &input->config);
+        policies_use(&input->policies, input->policy_set);
+    }
+    add_objects(input, KIND_POD);
+}
+
+void input_rebuild(struct input *input)
+{
+    struct features features = input->cluster.features;
+    policies_release(&input->policies);
+    input->policies = (struct policies){ 0 };
+    cluster_release(&input->cluster);
+    input->running = 0;
+    build(input, &features);
+}
+
+/* What was read is no cluster at all. */
+static int check_any(const struct input *input, struct error *err)
+{
+    size_t count = input->load.finished.len;
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        count += input->load.objects[kind].len;
+    if (count)
+        return 0;
+    return error_set(err, -ENODATA, "the input has no objects%s",
+                     input->load.ignored.len ? " of kinds that decisions depend on" : "");
+}
+
+int input_check_nodes(const struct input *input, struct error *err)
+{
+    if (input->load.objects[KIND_NODE].len)
+        return 0;
+    return input->is_live ? error_set(err, -ENODATA, "the cluster has no nodes")
+                          : error_set(err, -ENODATA,
+                                      "the input has no nodes, so that nothing can be decided; `kubectl get "
+                                      "nodes -o json` prints them");
 }
 
 int input_open(struct input *input, const struct input_options *options, struct error *err)
@@ -128,27 +171,25 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
+    r = check_any(input, err);
+    if (r == 0)
+        r = templates_read(&input->templates, options->templates, options->templates_len, options->is_strict,
+                           &input->load, err);
+    if (r < 0)
+        return r;
     incomplete_add_namespaces(&input->load);
     expansion_init(&input->expansion, &input->load);
     input->expansion_ready = true;
-    cluster_init(&input->cluster);
-    if (options->features)
-        input->cluster.features = *options->features;
-    input->cluster_ready = true;
-    add_objects(input, KIND_NODE);
-    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
-        if (kind != KIND_NODE && kind != KIND_POD)
-            add_objects(input, (enum api_kind)kind);
-    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
-    r = use_policies(input, options, err);
+    r = read_policies(input, options, err);
     if (r == 0)
-        add_objects(input, KIND_POD);
+        build(input, options->features);
     return r;
 }
 
 void input_release(struct input *input)
 {
     policies_release(&input->policies);
+    policy_set_unref(input->policy_set);
     if (input->cluster_ready)
         cluster_release(&input->cluster);
     if (input->expansion_ready)
@@ -156,6 +197,7 @@ void input_release(struct input *input)
     if (input->config_ready)
         config_release(&input->config);
     arena_release(&input->config_arena);
+    templates_release(&input->templates);
     load_release(&input->load);
 }
 

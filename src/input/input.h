@@ -5,6 +5,7 @@
 #include "config/config.h"
 #include "framework/profile.h"
 #include "input/expand.h"
+#include "input/template.h"
 #include "policy/policies.h"
 
 struct input {
@@ -15,6 +16,8 @@ struct input {
     const struct registry *registry;
     struct cluster cluster;
     struct policies policies; /* of the cluster; without a cluster: none */
+    struct policy_set *policy_set;
+    struct templates templates;
     bool cluster_ready, expansion_ready, config_ready;
     bool is_live;   /* a cluster was listed */
     size_t running; /* pods that occupy a node */
@@ -31,9 +34,11 @@ struct input_options {
     const char *config;              /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
     const char *policy_dir,
-        *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
-    bool is_strict;         /* unknown fields are an error */
-    bool calls_extenders;   /* those of the configuration; otherwise a warning says that they are not */
+        *policy_config_map;       /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
+    const char *const *templates; /* words that name templates of pods (template.h) */
+    size_t templates_len;
+    bool is_strict;       /* unknown fields are an error */
+    bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
 };
 
@@ -41,10 +46,14 @@ struct input_options {
  * standard error. */
 int input_open(struct input *input, const struct input_options *options, struct error *err);
 void input_release(struct input *input);
+/* The model as it was when the input was opened, with the claims that were made since. The old one is gone. */
+void input_rebuild(struct input *input);
 /* Puts claims that were made since the last call into the model. */
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **input_pending(const struct input *input, size_t *ret_len);
+/* Without nodes there is nothing to decide: an error that says so. */
+int input_check_nodes(const struct input *input, struct error *err);
 /* Warnings about what pods refer to and the input does not have: of this pod, or of all that have no node, after the
  * expansion has run. */
 void input_warn(struct input *input, struct pod *pod);

@@ -4,8 +4,7 @@
 #include "policy/policies.h"
 #include "whatif/explain_print.h"
 
-/* The members "status", "plugin" and "reasons". */
-static void put_status(struct json_writer *json, struct status status)
+void status_members(struct json_writer *json, struct status status)
 {
     json_member_str(json, "status", str_from(status_code_name(status.code)));
     output_member_text(json, "plugin", str_from(status.plugin ? status.plugin->name : ""));
@@ -20,7 +19,7 @@ static void put_pre_enqueue(struct json_writer *json, struct status status)
         return;
     }
     json_begin_line(json);
-    put_status(json, status);
+    status_members(json, status);
     json_end_line(json);
 }
 
@@ -28,7 +27,7 @@ static void put_pre_filter(struct json_writer *json, const struct evaluation *ev
 {
     json_key(json, STR("preFilter"));
     json_begin_line(json);
-    put_status(json, evaluation->pre_filter);
+    status_members(json, evaluation->pre_filter);
     if (status_ok(evaluation->pre_filter) && !evaluation->names.all)
         json_member_strs(json, "nodeNames", evaluation->names.items, evaluation->names.len);
     else
@@ -78,7 +77,7 @@ static void put_lack(struct json_writer *json, const struct shortfall *lack, str
     json_end_object(json);
 }
 
-static void put_why(struct json_writer *json, const struct row_why *why)
+void why_member(struct json_writer *json, const struct row_why *why)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
     json_member_array(json, "why");
@@ -95,11 +94,11 @@ static void put_rejections(struct json_writer *json, const struct explanation *e
     for (uint32_t i = 0; i < groups->len; i++) {
         const struct rejected_group *group = &groups->items[i];
         json_begin_line(json);
-        put_status(json, group->status);
+        status_members(json, group->status);
         json_member_int(json, "nodes", group->nodes);
         json_member_str(json, "sentence", rejected_group_sentence(explanation->cluster, group, &scratch));
         json_member_str(json, "closest", cluster_node_name(explanation->cluster, group->closest));
-        put_why(json, &group->why);
+        why_member(json, &group->why);
         json_end_line(json);
     }
     json_end_array(json);
@@ -120,8 +119,8 @@ static void put_node(struct json_writer *json, const struct explanation *explana
     if (place) {
         scored_node_members(view, &view->nodes[place - 1], json);
     } else {
-        put_status(json, diagnosis_get(&explanation->evaluation.diagnosis, row));
-        put_why(json, &explanation->why_of[row]);
+        status_members(json, diagnosis_get(&explanation->evaluation.diagnosis, row));
+        why_member(json, &explanation->why_of[row]);
     }
     json_end_line(json);
 }
@@ -198,6 +197,26 @@ static void put_policy(struct json_writer *json, const struct pod *pod)
     json_end_object(json);
 }
 
+/* The best node beside the next one. */
+static void put_decided(struct json_writer *json, const struct explanation *explanation,
+                        const struct score_view *view)
+{
+    const struct scored_node *best, *next;
+    json_key(json, STR("decided"));
+    if (!explain_runner_up(explanation, view, &best, &next)) {
+        json_null(json);
+        return;
+    }
+    struct comparison found = scores_compare(view, best, next);
+    json_begin_line(json);
+    json_member_str(json, "node", best->name);
+    json_member_str(json, "next", next->name);
+    json_member_int(json, "lead", found.lead);
+    json_member_str(json, "plugin", str_from(found.plugin));
+    json_member_int(json, "difference", found.by);
+    json_end_line(json);
+}
+
 static void put_nodes(struct json_writer *json, const struct explanation *explanation)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
@@ -205,6 +224,18 @@ static void put_nodes(struct json_writer *json, const struct explanation *explan
     json_member_array(json, "nodes");
     for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
         put_node(json, explanation, &view, explanation->rows[i]);
+    json_end_array(json);
+    put_decided(json, explanation, &view);
+}
+
+/* The plugins that are asked about a node, in this order; the first that rejects it ends that. */
+static void put_filters(struct json_writer *json, const struct explanation *explanation)
+{
+    const struct plugin_order *order = &explanation->profile->points[POINT_FILTER];
+    json_member_array(json, "filters");
+    for (uint32_t i = 0; i < order->len; i++)
+        if (!(explanation->cycle.skip_filter >> order->items[i]->index & 1))
+            json_str(json, str_from(order->items[i]->plugin->name));
     json_end_array(json);
 }
 
@@ -214,11 +245,17 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     output_member_name(json, "pod", &pod->meta);
     json_member_str(json, "schedulerName", explanation->profile->scheduler_name);
     json_member_int(json, "priority", explanation->cycle.info->priority);
+    output_member_text(json, "presentNode",
+                       explanation->present_row == ROW_NONE
+                           ? (struct str){ 0 }
+                           : cluster_node_name(explanation->cluster, explanation->present_row));
     put_policy(json, pod);
     put_pre_enqueue(json, explanation->pre_enqueue);
     put_pre_filter(json, &explanation->evaluation);
+    put_filters(json, explanation);
     put_nodes(json, explanation);
     put_rejections(json, explanation);
+    explain_node_member(explanation, json);
     put_weights(json, explanation);
     put_rows(json, explanation, "best", explanation->best, explanation->best_len);
     output_member_text(json, "message", explanation->message);

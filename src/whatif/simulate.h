@@ -75,6 +75,13 @@ struct sim_options {
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err);
 void simulation_release(struct simulation *simulation);
+/* After a simulation: decides one pod more, which is in the model and has no node. The decision is the last one about
+ * it; its texts stay until the next one. A pod that got no node leaves the queue again. `ret_row`: where it is now, or
+ * ROW_NONE. */
+int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
+                      uint32_t *ret_row, struct error *err);
+/* What the nodes have in use now, in the arena of the simulation. */
+void simulation_take_usage(struct simulation *simulation, struct sim_usage *ret);
 /* Seconds of a clock that only goes forward. */
 double now_seconds(void);
 

@@ -115,6 +115,21 @@ class Jobs(cli.Case):
         ):
             self.assertEqual(self.expanded(status=status, **spec)["summary"]["expanded"], want, (spec, status))
 
+    def test_long_names(self):
+        """The index stays, however long the name of the Job; also in the replacement of a victim."""
+        owner = "j" * 63
+        job = cli.workload("Job", owner, completions=12, parallelism=12, completionMode="Indexed",
+                           pod_spec_more={"restartPolicy": "Never"})
+        there = cli.pod("there", on="n", cpu="4", priority=-1, owner=("Job", owner))
+        there["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "10"}
+        high = cli.pod("high", cpu="4", priority=10)
+        report = self.simulate([cli.node("n", cpu="6"), job, there, high])
+        self.assertEqual(report["summary"]["preempted"], 1)
+        names = [row["pod"]["name"] for row in report["placements"] if row["pod"]["name"] != "high"]
+        self.assertEqual(len(set(names)), 12)
+        for name in names:
+            self.assertRegex(name, "^j{54,55}-[0-9]+-[a-z0-9]{5}$")
+
     def test_active_pods_count(self):
         there = cli.pod("j-x", on="n0", owner=("Job", "j"))
         self.assertEqual(self.expanded(pods=[there], completions=4, parallelism=3)["summary"]["expanded"], 2)
@@ -179,6 +194,48 @@ class Daemons(cli.Case):
         self.assertEqual(report["summary"]["pending"], 1)
 
 
+class Ordered(cli.Case):
+    """Pods of a StatefulSet are made one after the other, each when the one before has a node."""
+
+    def order(self, *objects, nodes=NODES):
+        self.result = self.berth("simulate", "-f", self.write("c.json", [*nodes, *objects]), "-o", "json")
+        return [row["pod"]["name"] for row in self.result.json["placements"]]
+
+    def test_later_pods_come_behind_others(self):
+        sts = cli.workload("StatefulSet", "db", replicas=3)
+        plain = [cli.pod("a"), cli.workload("ReplicaSet", "web", replicas=1)]
+        names = self.order(sts, *plain)
+        self.assertEqual(names[:2] + names[3:], ["a", "db-0", "db-1", "db-2"])
+        self.assertTrue(names[2].startswith("web-"))
+        sts["spec"]["podManagementPolicy"] = "Parallel"
+        self.assertEqual(self.order(sts, *plain)[:4], ["a", "db-0", "db-1", "db-2"])
+        self.assertEqual(self.result.json["summary"]["expanded"], 4)
+
+    def test_a_pod_without_a_node_holds_the_others_back(self):
+        sts = cli.workload("StatefulSet", "db", cpu="17", replicas=3, ordinals={"start": 5})
+        self.assertEqual(self.order(sts), ["db-5"])
+        self.assertEqual(self.result.err, "berth: warning: 2 pods of StatefulSet default/db are not made, because pod "
+                                          "default/db-5 has no node (podManagementPolicy: OrderedReady)\n")
+        self.assertEqual(self.order(sts, cli.pod("db-5", on="n0", owner=("StatefulSet", "db"))), ["db-6"])
+        self.assertIn("1 pod of StatefulSet default/db is not made, because pod default/db-6 has", self.result.err)
+
+    def test_what_is_there_is_kept(self):
+        pods = [cli.pod("db-0", on="n0", owner=("StatefulSet", "db")), cli.pod("db-2", owner=("StatefulSet", "db"))]
+        self.assertEqual(self.order(cli.workload("StatefulSet", "db", replicas=4), *pods), ["db-2", "db-1", "db-3"])
+
+    def test_a_pod_that_loses_its_node_comes_before_the_next(self):
+        nodes = [cli.node("a", cpu="2"), cli.node("b", cpu="2")]
+        sts = cli.workload("StatefulSet", "db", cpu="2", replicas=3, pod_spec_more={"priority": 0})
+        there = cli.pod("db-0", on="a", cpu="2", priority=0, owner=("StatefulSet", "db"))
+        high = cli.pod("high", cpu="2", priority=10, nodeSelector={"kubernetes.io/hostname": "a"})
+        self.assertEqual(self.order(sts, there, high, nodes=nodes)[-1], "db-0")
+        self.assertIn("1 pod of StatefulSet default/db is not made, because pod default/db-0 has", self.result.err)
+
+    def test_explain_makes_all(self):
+        sts = cli.workload("StatefulSet", "db", replicas=3)
+        self.assertEqual(len(self.explain([*NODES, sts], "db-2")["best"]), 3)
+
+
 class Made(cli.Case):
     """How the plugins see generated pods."""
 
@@ -191,7 +248,7 @@ class Made(cli.Case):
         self.assertEqual(self.simulate([*NODES, sts, late])["summary"]["scheduled"], 2)
         now = {**late, "volumeBindingMode": "Immediate"}
         waiting = self.simulate([*NODES, sts, now])["pending"]
-        self.assertEqual(len(waiting), 2)
+        self.assertEqual(len(waiting), 1)  # the second pod is made when the first one has a node
         self.assertIn("unbound immediate PersistentVolumeClaims", waiting[0]["message"])
 
     def test_default_storage_class(self):

@@ -48,11 +48,6 @@ class Answer(cli.Case):
         self.assertEqual(found["preemption"]["status"], "Unschedulable")
         self.assertTrue(found["preemption"]["message"].startswith("preemption: "))
 
-    def test_no_nodes(self):
-        found = self.explain([cli.pod("p")], "p")
-        self.assertEqual(found["message"], "no nodes available to schedule pods")
-        self.assertEqual((found["nodes"], found["best"]), ([], []))
-
     def test_pre_filter_rejection(self):
         found = self.explain([cli.node("a"), cli.pod("p", volumes=[
             {"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}])], "p")
@@ -270,6 +265,56 @@ class Shortfall(cli.Case):
         why, _ = self.why(objects, "a", **self.CLAIMED)
         self.assertEqual((why[0]["resource"], why[0]["needs"], why[0]["free"], why[0]["allocatable"]),
                          ("volumes of disk.csi", 1, 0, 1))
+
+
+class OneNode(cli.Case):
+    """--node: what every plugin says about a node."""
+
+    OBJECTS = [cli.node("a", cpu="1", labels={"disk": "hdd"}, taints=[{"key": "k", "effect": "NoSchedule"}]),
+               cli.node("b", labels={"disk": "ssd"}), cli.node("c", cpu="8", labels={"disk": "ssd"}),
+               cli.pod("p", cpu="2", nodeSelector={"disk": "ssd"})]
+
+    def test_every_plugin_answers(self):
+        node = self.explain(self.OBJECTS, "p", "--node", "a")["node"]
+        self.assertEqual((node["name"], node["feasible"], node["otherwise"]), ("a", False, None))
+        answers = {row["plugin"]: row for row in node["filters"]}
+        self.assertEqual([name for name, row in answers.items() if row["status"] not in ("Success", "Skip")],
+                         ["TaintToleration", "NodeAffinity", "NodeResourcesFit"])
+        self.assertEqual(answers["NodePorts"]["status"], "Skip")
+        self.assertEqual(answers["NodeResourcesFit"]["why"][0]["needs"], 2000)
+        self.assertIsNone(self.explain(self.OBJECTS, "p")["node"])
+
+    def table(self, node, objects=None):
+        result = self.berth("explain", "-f", self.write("c.json", objects or self.OBJECTS), "p", "--node", node)
+        self.assertEqual(result.code, 0, result.err)
+        return result.out
+
+    def test_table(self):
+        text = self.table("a")
+        self.assertIn("a cannot take it: 3 of 14 plugins reject it.", text)
+        self.assertRegex(text, r"NodeAffinity +rejects +nodeSelector wants disk=ssd, it has hdd\n")
+        self.assertIn("Nothing to check for this pod: NodePorts, ", text)
+
+    def test_scores_beside_the_best(self):
+        text = self.table("b")
+        self.assertIn("b can take it, but others are better.", text)
+        self.assertRegex(text, r"(?m)^  b +\d+ .*\n  c +\d+ ")
+        self.assertRegex(text, r"Its total is \d+ lower: NodeResourcesFit made the difference, with \d+ less\.")
+        self.assertIn("higher than that of the next best", self.table("c"))
+
+    def test_victims(self):
+        text = self.table("a", [cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0), cli.pod("p", cpu="2", priority=9)])
+        self.assertIn("It would fit if these pods of lower priority were evicted: default/low.", text)
+
+    def test_nodes_that_pre_filter_left_out(self):
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]}}}
+        text = self.table("a", [cli.node("a"), cli.node("b"), cli.pod("p", affinity=affinity)])
+        self.assertIn("node affinity wants metadata.name In (b), it has a", text)
+
+    def test_unknown_node(self):
+        self.refuse(self.berth("explain", "-f", self.write("c.json", [cli.node("node-a"), cli.pod("p")]), "p", "--node", "node-b"),
+                    "there is no node node-b in the input; did you mean node-a?")
 
 
 class WhichPod(cli.Case):
@@ -502,6 +547,24 @@ class Table(cli.Case):
             self.assertIn(words, text)
         self.assertNotIn("\033", text)
 
+    def test_what_made_the_difference(self):
+        objects = [cli.node("a", cpu="4"), cli.node("b", cpu="8"), cli.pod("p", cpu="2")]
+        self.assertRegex(self.table(objects, "p"), r"NodeResourcesFit made the difference: b has \d+ more there than a, the next "
+                         r"best, whose total is \d+ lower\.")
+        found = self.explain(objects, "p")["decided"]
+        self.assertEqual((found["node"], found["next"], found["plugin"]), ("b", "a", "NodeResourcesFit"))
+        self.assertGreaterEqual(found["difference"], 1)
+        same = [cli.node("a"), cli.node("b"), cli.pod("p")]
+        self.assertIsNone(self.explain(same, "p")["decided"])
+        self.assertNotIn("made the difference", self.table(same, "p"))
+
+    def test_equal_nodes_are_one_row(self):
+        objects = [cli.node("n%02d" % i, cpu=cpu) for i, cpu in enumerate(["4", "8", "4", "8", "8"])] + [cli.pod("p", cpu="2")]
+        text = self.table(objects, "p")
+        self.assertRegex(text, r"(?m)^  NODE  NODES  TOTAL ")
+        self.assertRegex(text, r"(?m)^  n01 +3 +\d+ .*\n  n00 +2 +\d+ ")
+        self.assertNotIn("DEVICES", text)  # it gave nothing to any node
+
     def test_rejected_nodes_are_grouped(self):
         text = self.table([cli.node("n%02d" % i, cpu="1") for i in range(12)] + [cli.pod("p", cpu="2")], "p")
         self.assertIn("No node can take it", text)
@@ -509,7 +572,8 @@ class Table(cli.Case):
                          r"the largest has 1  n00$")
 
     def test_top(self):
-        text = self.table([cli.node("n%02d" % i) for i in range(30)] + [cli.pod("p")], "p", "--top", "5")
+        text = self.table([cli.node("n%02d" % i, cpu="%dm" % (300000 / (10 + 3 * i))) for i in range(30)] +
+                          [cli.pod("p", cpu="3")], "p", "--top", "5")
         self.assertIn("n04", text)
         self.assertNotIn("n05", text)
         self.assertIn("and 25 more", text)

@@ -69,17 +69,18 @@ class Running(cli.Case):
 
     def test_a_config_map_that_a_plugin_reads(self):
         found = self.same_as_files("shop/checkout", *self.strategy("NetworkLatencyPlugin"))
-        scores = [found["nodes"][node]["scores"]["NetworkLatencyPlugin"] for node in ("spot-1", "gpu-1", "edge-1")]
+        nodes = cli.by_node(found)
+        scores = [nodes[node]["scores"]["NetworkLatencyPlugin"] for node in ("spot-1", "gpu-1", "edge-1")]
         self.assertEqual(scores, [475, 300, 0])
 
     def test_custom_kinds_that_a_plugin_reads(self):
         found = self.same_as_files("shop/checkout", *self.strategy("NetworkOverhead"))
-        rejected = {name for name, row in found["nodes"].items() if row.get("plugin") == "NetworkOverhead"}
+        rejected = {name for name, row in cli.by_node(found).items() if row.get("plugin") == "NetworkOverhead"}
         self.assertEqual(rejected, {"core-a", "gpu-1"})
 
     def test_policies(self):
         found = self.same_as_files("reports/nightly", *POLICIES)
-        self.assertEqual((found["policy"], found["priority"]), ("batch-policy", -10))
+        self.assertEqual((found["policy"]["name"], found["priority"]), ("batch-policy", -10))
 
     def test_the_classes_of_policies_in_a_folder(self):
         """The policies are here, and the PriorityClass that one of them names is there."""
@@ -112,7 +113,7 @@ class Samples(cli.Case):
         config = self.write("config.yaml", config_of("LoadAwareScheduling"))
         result = self.berth("explain", "--kubeconfig", cluster.kubeconfig, "--config", config, "-o", "json", "new")
         self.assertEqual(result.code, 0, result.err)
-        rejected = {name: row["plugin"] for name, row in result.json["nodes"].items() if not row["feasible"]}
+        rejected = {name: row["plugin"] for name, row in cli.by_node(result.json).items() if not row["feasible"]}
         self.assertEqual(rejected, {"node-0": "LoadAwareScheduling"})
 
 

@@ -209,9 +209,6 @@ class Table(cli.Case):
         pods = [cli.pod("p%d" % i, cpu=str(9 + i)) for i in range(3)]
         self.assertNotIn("more reasons", self.table([*nodes, *pods], "--top", "1"), hosts)
 
-    def test_no_nodes(self):
-        self.assertIn("no nodes available to schedule pods", self.table([cli.pod("p")]))
-
 
 class Repeatable(cli.Case):
     def test_time(self):

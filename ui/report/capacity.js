@@ -65,6 +65,20 @@
                     { title: "Nodes", value: (reason) => reason.nodes, numeric: true }, { title: "Such as", value: (reason) => reason.example }] })]));
     }
 
+    // ---- one more node ----
+
+    function moreSection(doc) {
+        const grown = doc.templates.filter((template) => template.oneMore && template.oneMore.length);
+        if (!grown.length)
+            return null;
+        const type = (row) => [row.nodeType || "like " + row.example, row.zone].filter(Boolean).join(", ");
+        return berth.section("more", "One more node", el("p", { class: "dim" }, "How many more copies fit when one node like the others of its type joins the full cluster."),
+            grown.map((template) => [grown.length > 1 ? el("h3", {}, nameOf(template)) : null, berth.stackedBars({
+                caption: "Copies of " + nameOf(template) + " that one more node adds", title: "Type of node", names: ["copies"],
+                rows: [...template.oneMore].sort((a, b) => b.adds - a.adds).slice(0, 20).map((row) => ({ label: type(row), values: [row.adds] })),
+            })]));
+    }
+
     // ---- where ----
 
     function copiesOf(doc, template) {
@@ -80,7 +94,7 @@
         let template = doc.templates[0], copies = copiesOf(doc, template);
         const most = () => Math.max(1, ...copies);
         const selected = el("p", { class: "dim", "aria-live": "polite" });
-        const describe = (index) => [nodes[index].name, berth.counted(copies[index], "more copy").replace("copys", "copies") + " of " + nameOf(template)];
+        const describe = (index) => [nodes[index].name, (copies[index] === 1 ? "1 more copy of " : berth.number(copies[index]) + " more copies of ") + nameOf(template)];
         const changes = () => ({
             label: "Nodes by copies of " + nameOf(template) + " that fit", groups: berth.groupNodes(nodes, chosen.label), describe,
             colour: (index) => copies[index] ? berth.heat(copies[index] / most()) : berth.colour("heat-none"),
@@ -98,8 +112,9 @@
             }) : "");
             table.update(nodes.map((node, i) => ({ node, copies: copies[i] })));
         };
-        const table = berth.table({ caption: "Copies by node", rows: [], filter: true, sort: [1, "descending"], columns: [
-            { title: "Node", value: (row) => row.node.name }, { title: "Copies that fit", value: (row) => row.copies, numeric: true }] });
+        const columns = [{ title: "Node", value: (row) => row.node.name }, ...berth.placeColumns(nodes, (row) => row.node),
+            { title: "Copies that fit", value: (row) => row.copies, numeric: true }];
+        const table = berth.table({ caption: "Copies by node", rows: [], filter: true, sort: [columns.length - 1, "descending"], columns });
         const redraw = () => {
             map.update(changes());
             draw();
@@ -134,7 +149,7 @@
             tiles: [...doc.sets !== null ? [[number(doc.sets), "complete sets fit", doc.sets ? "good" : "bad"]] : [],
                 ...doc.templates.slice(0, 5).map((template) => [number(template.fits) + (template.limited ? "+" : ""), "more of " + nameOf(template) + " fit", template.fits ? "good" : "bad"]),
                 ...summary.pending ? [[number(summary.pending), "pods wait already", "warn"]] : []],
-            sections: [fitsSection(doc), stopSection(doc), placesSection(doc), usesSection(doc)].filter(Boolean),
+            sections: [fitsSection(doc), stopSection(doc), placesSection(doc), moreSection(doc), usesSection(doc)].filter(Boolean),
         };
     }
     berth.views = { ...berth.views, Capacity: view };

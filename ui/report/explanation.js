@@ -3,7 +3,7 @@
 (function (berth) {
     "use strict";
     const el = berth.el;
-    const BARS_MAX = 20;
+    const BARS_MAX = 20, GROUPS_MAX = 30;
     // Refusals have no green, which is that of nodes that can take the pod.
     const REFUSALS = [0, 1, 4, 3, 5, 6, 8, 7];
 
@@ -28,13 +28,19 @@
 
     // ---- the answer ----
 
-    function rejectionRows(doc) {
-        return (doc.rejections || []).map((group) => ({ ...group, words: (group.reasons || []).join("; "),
-            lacks: (group.why || []).map((why) => why.sentence).filter(Boolean).join("; ") }));
+    // The groups of nodes that lack the same, with what it is and which node is closest.
+    function rejectionList(doc) {
+        const more = doc.rejections.length - GROUPS_MAX;
+        return el("ul", { class: "reasons" }, doc.rejections.slice(0, GROUPS_MAX).map((group) => el("li", { class: "with-count" },
+            el("strong", {}, berth.counted(group.nodes, "node")),
+            el("div", {}, el("div", {}, el("strong", {}, group.plugin || "PreFilter"), group.plugin ? " refuses" : " chose other nodes",
+                group.closest && group.nodes > 1 ? ["; closest is ", group.closest] : group.closest ? [" ", group.closest] : null),
+            el("div", {}, group.sentence)))),
+        more > 0 ? el("li", { class: "dim" }, "and " + berth.counted(more, "more group") + ", of which the table below has every node") : null);
     }
 
     function answerSection(doc, prefix) {
-        const best = doc.best || [], rows = rejectionRows(doc), parts = [];
+        const best = doc.best, parts = [];
         if (doc.preEnqueue)
             parts.push(el("p", { class: "verdict bad" }, "A scheduling gate blocks it: " + (doc.preEnqueue.reasons || []).join("; ")));
         if (doc.preFilter && doc.preFilter.status !== "Success")
@@ -44,15 +50,8 @@
                 el("strong", {}, best.slice(0, 5).join(", ") + (best.length > 5 ? " and " + berth.number(best.length - 5) + " more" : "")), "."));
         else if (doc.message)
             parts.push(el("p", { class: "verdict bad" }, doc.message));
-        if (rows.length)
-            parts.push(el("h3", {}, "Why nodes are rejected"), berth.table({
-                caption: "Rejections", rows, columns: [
-                    { title: "Plugin", value: (row) => row.plugin },
-                    { title: "Why", value: (row) => row.words, class: "wide" },
-                    { title: "Nodes", value: (row) => row.nodes, numeric: true },
-                    { title: "Closest node", value: (row) => row.closest },
-                    { title: "What it lacks", value: (row) => row.lacks || null, class: "wide" }],
-            }));
+        if (doc.rejections.length)
+            parts.push(el("h3", {}, "Why nodes are rejected"), rejectionList(doc));
         return berth.section(prefix + "answer", "Answer", parts);
     }
 
@@ -188,7 +187,7 @@
             return null;
         const nominated = new Set(found.nominated), names = (row) => row.victims.map(berth.podName).join(", ");
         return berth.section(prefix + "preemption", "Preemption",
-            el("p", {}, found.message || (nominated.size ? "Pods of lower priority would leave " + [...nominated].slice(0, 3).join(", ") +
+            el("p", {}, found.message ? found.message.replace(/^preemption: /, "") : (nominated.size ? "Pods of lower priority would leave " + [...nominated].slice(0, 3).join(", ") +
                 (nominated.size > 3 ? " or one of " + berth.number(nominated.size - 3) + " more" : "") + "." : "")),
             found.candidates.length ? berth.table({
                 caption: "Candidates", rows: found.candidates, columns: [
@@ -231,5 +230,45 @@
             sections: berth.explanationSections(doc),
         };
     }
-    berth.views = { ...berth.views, Explanation: view };
+    // ---- a running scheduler ----
+
+    const OUTCOMES = { placed: "good", bound: "good", unschedulable: "bad", error: "bad", "binding failed": "bad" };
+
+    function stateLines(doc) {
+        const lines = [];
+        if (doc.queue)
+            lines.push("It waits in the queue " + doc.queue.queue + " for " + berth.duration(doc.queue.seconds) + ", after " + berth.counted(doc.queue.attempts, "attempt") + ".");
+        if (doc.binding)
+            lines.push("It is being bound to " + doc.binding.node + ": " + doc.binding.stage + " for " + berth.duration(doc.binding.seconds) + ".");
+        if (doc.node)
+            lines.push("It is on " + doc.node + ".");
+        return lines.length ? lines : [doc.state];
+    }
+
+    function wakesOf(doc) {
+        const wakes = doc.queue && doc.queue.wakes || [];
+        return wakes.length ? [el("h3", {}, "What may wake it"), berth.table({ caption: "What may wake it", rows: wakes, shown: 8, columns: [
+            { title: "Event", value: (row) => row.event }, { title: "Plugin", value: (row) => row.plugin }] })] : null;
+    }
+
+    function attemptsTable(doc) {
+        return [el("h3", {}, "Its last attempts"), berth.table({
+            caption: "Attempts", rows: doc.attempts, empty: "No attempt is known.", columns: [
+                { title: "Time", value: (row) => row.time },
+                { title: "Outcome", value: (row) => row.outcome, cell: (row) => el("span", { class: OUTCOMES[row.outcome] }, row.outcome) },
+                { title: "Feasible", value: (row) => row.feasible, numeric: true }, { title: "Examined", value: (row) => row.examined, numeric: true },
+                { title: "µs", value: (row) => row.microseconds, numeric: true }, { title: "Node", value: (row) => row.node },
+                { title: "Message", value: (row) => row.message, class: "wide" }] })];
+    }
+
+    function liveView(doc) {
+        const now = doc.now ? berth.explanationSections(doc.now) : [];
+        return {
+            title: "Pod " + berth.podName(doc.pod), lead: [document.title + ", " + doc.time],
+            tiles: [[doc.state, "state", doc.state === "bound" ? "good" : ""], ...doc.queue ? [[berth.number(doc.queue.attempts), "attempts"]] : []],
+            sections: [berth.section("state", "State and attempts", stateLines(doc).map((line) => el("p", { class: "verdict" }, line)),
+                doc.notNow ? el("p", { class: "dim" }, "Not evaluated now: " + doc.notNow) : null, attemptsTable(doc), wakesOf(doc)), ...now],
+        };
+    }
+    berth.views = { ...berth.views, Explanation: view, LiveExplanation: liveView };
 })(window.berth = window.berth || {});
