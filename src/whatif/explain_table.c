@@ -4,6 +4,7 @@
  * frequent reason first, then which pods could be evicted for it. */
 #include "base/term.h"
 #include "framework/weights.h"
+#include "input/input.h"
 #include "policy/policies.h"
 #include "whatif/explain_print.h"
 
