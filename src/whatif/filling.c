@@ -6,6 +6,8 @@
 #include "api/fields.h"
 #include "plugins/registry.h"
 
+enum { COPIES_BETWEEN_PROGRESS = 1024 };
+
 /* ---- templates ---- */
 static struct cluster *cluster_of(const struct filling *filling)
 {
@@ -51,7 +53,8 @@ static int part_init(struct filling *filling, struct filling_part *part, const s
 int filling_init(struct filling *filling, struct simulation *simulation, const struct template *templates,
                  size_t len, struct error *err)
 {
-    *filling = (struct filling){ .simulation = simulation, .parts_len = (uint32_t)len };
+    *filling =
+        (struct filling){ .simulation = simulation, .parts_len = (uint32_t)len, .began = now_seconds() };
     filling->rows_cap = (uint32_t)simulation->input->cluster.nodes.len + 1; /* a node may be added */
     filling->parts = arena_array(&filling->arena, struct filling_part, len);
     /* Pods that wait have had their turn. */
@@ -114,6 +117,8 @@ int filling_run(struct filling *filling, size_t most, struct decision *ret, stru
         if (row == ROW_NONE)
             return 1;
         keep(filling, part, row);
+        if (filling->progress && filling->rows.len % COPIES_BETWEEN_PROGRESS == 0)
+            filling->progress(filling->rows.len, now_seconds() - filling->began);
     }
     return 0;
 }
