@@ -157,11 +157,10 @@ const struct command command_capacity = {
                "TEMPLATE is a file with Pods or workloads, or a workload or pod of the input, such as "
                "deploy/shop/web (deploy, rs, sts, ds, rc, job, pod). Several are tried each alone, on the "
                "cluster as it is, or all --together. Nothing is changed anywhere.",
-    .examples = KUBECTL_EXAMPLE
-    "  berth capacity -f cluster.json web.yaml\n"
-    "  berth capacity -f cluster.json deploy/shop/web sts/shop/db\n"
-    "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n"
-    "  berth capacity --kubeconfig admin.conf --podspec pod.yaml -o cluster-capacity-json\n",
+    .examples = KUBECTL_EXAMPLE "  berth capacity -f cluster.json web.yaml\n"
+                                "  berth capacity -f cluster.json deploy/shop/web sts/shop/db\n"
+                                "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n"
+                                "  berth capacity --podspec pod.yaml -o cluster-capacity-json\n",
     .options = { { input_rows, offsetof(struct capacity_settings, input) },
                  { plugin_rows, offsetof(struct capacity_settings, input.plugins) },
                  { rows, 0 } },
