@@ -50,6 +50,17 @@ static int part_init(struct filling *filling, struct filling_part *part, const s
     return 0;
 }
 
+/* Pods that wait have had their turn. One that went on preempting is not there any more. */
+static void retire_waiting(struct filling *filling)
+{
+    vec_for(&filling->simulation->waiting, waiting) {
+        const struct meta *meta = &waiting->pod->meta;
+        const struct pod_info *pod = cluster_find_pod(cluster_of(filling), meta->namespace, meta->name);
+        if (pod)
+            queue_remove(&filling->simulation->engine.queue, pod);
+    }
+}
+
 int filling_init(struct filling *filling, struct simulation *simulation, const struct template *templates,
                  size_t len, struct error *err)
 {
@@ -57,11 +68,7 @@ int filling_init(struct filling *filling, struct simulation *simulation, const s
         (struct filling){ .simulation = simulation, .parts_len = (uint32_t)len, .began = now_seconds() };
     filling->rows_cap = (uint32_t)simulation->input->cluster.nodes.len + 1; /* a node may be added */
     filling->parts = arena_array(&filling->arena, struct filling_part, len);
-    /* Pods that wait have had their turn. */
-    vec_for(&simulation->waiting, waiting)
-        queue_remove(
-            &simulation->engine.queue,
-            cluster_find_pod(cluster_of(filling), waiting->pod->meta.namespace, waiting->pod->meta.name));
+    retire_waiting(filling);
     int r = 0;
     for (size_t i = 0; i < len && r == 0; i++) {
         r = part_init(filling, &filling->parts[i], &templates[i], err);
