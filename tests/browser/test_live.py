@@ -58,6 +58,8 @@ class Live(browser.Case):
         self.cluster.add_pod("huge", cpu="99")
         self.wait_text("#waiting tbody th", "default/huge")
         self.wait_text("#reasons", "NodeResourcesFit")
+        self.assertTrue(page.run("""const b = document.querySelector("#reasons .bar").getBoundingClientRect();
+            return document.elementFromPoint(b.left + b.width / 2, b.top + b.height / 2).matches(".part");"""))
         page.click("#waiting tbody th button")
         page.wait("return location.hash === '#/pod/default/huge';")
         self.wait_text("#attempts", "Insufficient cpu")
