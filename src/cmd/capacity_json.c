@@ -107,7 +107,7 @@ static void put_share(struct json_writer *json, const struct capacity *capacity,
     else
         output_member_null(json, "stop");
     put_more(json, run, (size_t)(share - run->shares));
-    simulate_json_totals(json, cluster_of(capacity), run->totals, run->totals_len);
+    simulate_json_totals(json, cluster_of(capacity), false, run->totals, run->totals_len);
     json_end_object(json);
     free(nodes);
 }
@@ -119,8 +119,13 @@ static void put_nodes(struct json_writer *json, const struct capacity *capacity)
     struct meta **nodes = load_sorted(&capacity->input->load, KIND_NODE);
     json_member_array(json, "nodes");
     for (size_t i = 0; i < capacity->input->load.objects[KIND_NODE].len; i++)
-        simulate_json_node(json, cluster, cluster_row(cluster, nodes[i]->name), &simulation->before,
-                           capacity->runs.len == 1 ? &simulation->after : NULL);
+        simulate_json_node(json, cluster,
+                           &(struct node_json){
+                               .meta = nodes[i],
+                               .row = cluster_row(cluster, nodes[i]->name),
+                               .before = &simulation->before,
+                               .after = capacity->runs.len == 1 ? &simulation->after : NULL,
+                           });
     json_end_array(json);
     free(nodes);
 }

@@ -8,7 +8,8 @@
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *html, *group_by, *now;
+    const char *trace, *html, *group_by, *now, *prices;
+    struct texts compare;
     bool timing, no_timing, placements, fail_on_pending, no_extenders;
 };
 
@@ -32,6 +33,11 @@ static const struct option_row rows[] = {
       "Begin at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in time "
       "is "
       "not available. Default: now." },
+    { 0, "compare", "FILE", OPTION_TEXTS, offsetof(struct simulate_settings, compare),
+      "Decide the same with this configuration, too, and show how the two differ. May be given again." },
+    { 0, "prices", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, prices),
+      "With --compare: prices of nodes per hour, in the form of CostOptimizationPlugin's arguments "
+      "(docs/STRATEGIES.md)." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to "
@@ -87,7 +93,8 @@ static void warn(const struct simulation *simulation)
             stderr);
 }
 
-static int print(const struct facts *facts, const struct simulate_settings *settings, double load_seconds)
+static int print(const struct facts *facts, const struct outcome *outcome,
+                 const struct simulate_settings *settings, double load_seconds)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
@@ -97,6 +104,7 @@ static int print(const struct facts *facts, const struct simulate_settings *sett
         .timing = settings->timing && !settings->no_timing,
         .placements = settings->placements,
         .load_seconds = load_seconds,
+        .outcome = input_is_changed(facts->simulation->input) ? outcome : NULL,
     };
     if (settings->html || settings->input.output == OUTPUT_JSON)
         simulate_json(facts, &view, &json);
@@ -112,14 +120,91 @@ static int print(const struct facts *facts, const struct simulate_settings *sett
     return finish(&term);
 }
 
-static int fail_on_pending(const struct simulation *simulation)
+static int fail_on_pending(size_t len)
 {
-    size_t len = simulation->waiting.len;
     if (!len)
         return EXIT_DONE;
     fprintf(stderr, "berth: %s %s no node (--fail-on-pending)\n", counted(len, "pod"),
             len == 1 ? "has" : "have");
     return EXIT_TROUBLE;
+}
+
+/* ---- several configurations ---- */
+
+/* A strategy that only another configuration enables has to be loaded as well. */
+static int open_strategies(const struct texts *configs, struct error *err)
+{
+    vec_for(configs, config) {
+        struct doc_stream stream;
+        int r = doc_stream_open(&stream, *config, err);
+        if (r < 0)
+            return r;
+        r = plugins_open_strategies((struct str){ stream.text, (uint32_t)stream.len }, err);
+        doc_stream_release(&stream);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int compare_one(struct runs *runs, struct input *input, const struct simulate_settings *settings,
+                       const char *config, const struct sim_options *options, const struct prices *prices,
+                       struct error *err)
+{
+    _cleanup_(simulation_release) struct simulation simulation = { 0 };
+    _cleanup_(facts_release) struct facts facts = { 0 };
+    int r = simulate(&simulation, input, options, err);
+    progress_clear();
+    if (r < 0)
+        return r;
+    facts_collect(&facts, &simulation);
+    runs_add(runs, config, &facts, prices);
+    if (config == settings->input.config)
+        warn(&simulation);
+    return 0;
+}
+
+static int compare_other(struct runs *runs, const struct input *input,
+                         const struct simulate_settings *settings, const char *config,
+                         const struct sim_options *options, const struct prices *prices, struct error *err)
+{
+    _cleanup_(input_release) struct input fork = { 0 };
+    change_request_vec items = { 0 };
+    const struct change_requests changes = change_requests(&settings->input.changes, &items);
+    int r = input_fork(&fork, input, config, &changes, err);
+    vec_release(&items);
+    return r < 0 ? r : compare_one(runs, &fork, settings, config, options, prices, err);
+}
+
+static int compare(struct input *input, const struct simulate_settings *settings,
+                   const struct sim_options *options)
+{
+    _cleanup_(runs_release) struct runs runs = { 0 };
+    _cleanup_(prices_release) struct prices prices = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct term term = term_stdout(&out);
+    struct error err = { "" };
+    runs_init(&runs, settings->compare.len + 1);
+    int r = prices_read(&prices, settings->prices, &err);
+    if (r == 0)
+        r = open_strategies(&settings->compare, &err);
+    if (r == 0)
+        r = compare_one(&runs, input, settings, settings->input.config, options, &prices, &err);
+    for (size_t i = 0; i < settings->compare.len && r == 0; i++)
+        r = compare_other(&runs, input, settings, settings->compare.items[i], options, &prices, &err);
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    if (settings->input.output == OUTPUT_JSON)
+        runs_json(&runs, &out);
+    else if (settings->input.output == OUTPUT_CSV)
+        runs_csv(&runs, &out);
+    else
+        runs_table(&runs, (uint32_t)settings->top, &term);
+    size_t pending = 0;
+    vec_for(&runs.items, one)
+        pending = MAX(pending, one->pending);
+    r = finish(&term);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(pending) : r;
 }
 
 static int run(void *given, const struct texts *words _unused_)
@@ -128,11 +213,16 @@ static int run(void *given, const struct texts *words _unused_)
     _cleanup_(input_release) struct input input = { 0 };
     _cleanup_(simulation_release) struct simulation simulation = { 0 };
     _cleanup_(facts_release) struct facts facts = { 0 };
+    _cleanup_(outcome_release) struct outcome outcome = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
     if (decision_time(settings->now, &wall_ns, &err) < 0)
         return fail(EXIT_INPUT, &err);
+    if (settings->prices && !settings->compare.len)
+        return usage_error(&command_simulate, "--prices needs --compare");
+    if (settings->trace && settings->compare.len)
+        return usage_error(&command_simulate, "--trace and --compare exclude each other");
     settings->input.calls_extenders = !settings->no_extenders;
     int r = open_input(&input, &command_simulate, &settings->input);
     if (r)
@@ -146,6 +236,8 @@ static int run(void *given, const struct texts *words _unused_)
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .calls_extenders = settings->input.calls_extenders,
     };
+    if (settings->compare.len)
+        return compare(&input, settings, &options);
     r = simulate(&simulation, &input, &options, &err);
     double load_seconds = now_seconds() - start - simulation.decide_seconds;
     progress_clear();
@@ -155,8 +247,11 @@ static int run(void *given, const struct texts *words _unused_)
     if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     facts_collect(&facts, &simulation);
-    r = print(&facts, settings, load_seconds);
-    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(&simulation) : r;
+    if (outcome_collect(&outcome, &facts, &options, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    progress_clear();
+    r = print(&facts, &outcome, settings, load_seconds);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(simulation.waiting.len) : r;
 }
 
 const struct command command_simulate = {
@@ -175,6 +270,7 @@ const struct command command_simulate = {
                                 "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
+                 { change_rows, offsetof(struct simulate_settings, input.changes) },
                  { rows, 0 } },
     .settings_size = sizeof(struct simulate_settings),
     .defaults = &(const struct simulate_settings){ .seed = 1, .top = 20, .percentage = -1 },

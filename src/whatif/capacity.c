@@ -126,6 +126,7 @@ static void describe(struct capacity *capacity, const struct filling_part *part,
     const struct cluster *cluster = cluster_of(capacity);
     const struct pod_usage *used = pod_used(pod);
     share->template = part->template;
+    share->sample = pod_info_object(pod);
     for (uint32_t i = 0; i < used->len; i++)
         add_request(capacity, share, cluster->resource_names.items[used->items[i].resource],
                     used->items[i].value);
@@ -136,8 +137,9 @@ static void describe(struct capacity *capacity, const struct filling_part *part,
 static void collect_totals(struct capacity *capacity, struct capacity_run *run)
 {
     _cleanup_(facts_release) struct facts facts = { 0 };
-    simulation_take_usage(&capacity->simulation, &capacity->simulation.after);
-    facts_collect(&facts, &capacity->simulation);
+    struct simulation *simulation = &capacity->simulation;
+    usage_take(cluster_of(capacity), &simulation->arena, &simulation->after);
+    facts_collect(&facts, simulation);
     run->totals_len = facts.totals.len;
     run->totals = arena_copy(&capacity->arena, struct fact_total, facts.totals.items, facts.totals.len,
                              facts.totals.len);
@@ -254,13 +256,29 @@ static int find_types(struct capacity *capacity, const struct capacity_options *
     return r;
 }
 
+static int close_nodes(struct input *input, struct str names, struct error *err)
+{
+    while (names.len) {
+        struct str rest = names, name = str_cut(&rest, ',');
+        struct node *node = load_find(&input->load, KIND_NODE, (struct str){ 0 }, name);
+        if (!node)
+            return error_set(err, -ENOENT, "--exclude-nodes: there is no node \"" STR_FMT "\" in the input",
+                             STR_ARG(name));
+        node->spec.unschedulable = true;
+        cluster_set_node(&input->cluster, node);
+        names = rest;
+    }
+    return 0;
+}
+
 int capacity_find(struct capacity *capacity, struct input *input, const struct capacity_options *options,
                   struct error *err)
 {
     const struct template *items = input->templates.items.items;
     size_t len = input->templates.items.len;
     *capacity = (struct capacity){ .input = input, .together = options->together };
-    int r = find_types(capacity, options, err);
+    int r = close_nodes(input, options->closed, err);
+    r = r < 0 ? r : find_types(capacity, options, err);
     if (r == 0 && options->together)
         return run_templates(capacity, items, len, options, err);
     for (size_t i = 0; i < len && r == 0; i++)

@@ -23,6 +23,7 @@ struct capacity_options {
     bool together;
     const char *const *nodes; /* whose types are tried; none: all of the input */
     size_t nodes_len;
+    struct str closed; /* names of nodes with commas between, which are as if they were cordoned */
 };
 
 /* Nodes that reject the next copy for the same reasons. */
@@ -57,6 +58,7 @@ struct capacity_request {
 
 struct capacity_share {
     const struct template *template;
+    const struct pod *sample;              /* a copy */
     VEC(struct capacity_request) requests; /* of a copy */
     size_t fits;
     uint32_t *copies; /* by row */

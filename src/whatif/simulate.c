@@ -35,19 +35,6 @@ static struct str keep_text(struct simulation *simulation, struct str text)
     return *known;
 }
 
-void simulation_take_usage(struct simulation *simulation, struct sim_usage *ret)
-{
-    const struct cluster *cluster = &simulation->input->cluster;
-    size_t rows = cluster->nodes.len;
-    ret->resources = cluster->col.resources;
-    ret->used = arena_array(&simulation->arena, int64_t *, ret->resources);
-    for (uint32_t r = 0; r < ret->resources; r++)
-        ret->used[r] = arena_copy(&simulation->arena, int64_t, cluster->col.used[r], rows, rows);
-    ret->absent = arena_array(&simulation->arena, struct absent_uses, rows);
-    for (uint32_t row = 0; row < rows; row++)
-        ret->absent[row] = cluster_absent_used(cluster, row, &simulation->arena);
-}
-
 /* ---- pods come ---- */
 
 static int add_pod(struct simulation *simulation, const struct pod *pod, struct error *err)
@@ -385,11 +372,14 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
     r = add_all(simulation, err);
     if (r < 0)
         return r;
-    simulation_take_usage(simulation, &simulation->before);
+    if (input_is_changed(input))
+        simulation->before = input->changes.before;
+    else
+        usage_take(&input->cluster, &simulation->arena, &simulation->before);
     r = run(simulation, options, err);
     if (r < 0)
         return r;
-    simulation_take_usage(simulation, &simulation->after);
+    usage_take(&input->cluster, &simulation->arena, &simulation->after);
     collect_waiting(simulation);
     return 0;
 }

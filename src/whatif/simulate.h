@@ -34,13 +34,6 @@ struct sim_waiting {
     bool gated;
 };
 
-/* How much of each resource the nodes have in use: [resource][row]. */
-struct sim_usage {
-    int64_t **used;
-    uint32_t resources;
-    struct absent_uses *absent; /* by row */
-};
-
 struct simulation {
     struct input *input;
     struct engine engine;
@@ -60,7 +53,7 @@ struct simulation {
     size_t timeouts; /* how often the clock was moved because permission to bind did not come */
     int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
-    struct sim_usage before, after;
+    struct usage before, after; /* before: without the changes of the input */
 };
 
 struct sim_options {
@@ -80,8 +73,6 @@ void simulation_release(struct simulation *simulation);
  * ROW_NONE. */
 int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
                       uint32_t *ret_row, struct error *err);
-/* What the nodes have in use now, in the arena of the simulation. */
-void simulation_take_usage(struct simulation *simulation, struct sim_usage *ret);
 /* Seconds of a clock that only goes forward. */
 double now_seconds(void);
 

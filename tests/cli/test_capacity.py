@@ -289,6 +289,62 @@ class OneMore(Case):
         self.assertRegex(result.out, r"ONE MORE NODE +ZONE +SUCH AS +NOW +ADDS\n +small +x +a1 +2 +3\n +large +x +b1 +1 +13\n")
 
 
+class ClusterCapacity(Case):
+    """Flags and JSON of kubernetes-sigs/cluster-capacity."""
+
+    NODES = [cli.node("a", cpu="2"), cli.node("b", cpu="1")]
+
+    def review(self, *args, code=0):
+        spec = cli.pod("small", cpu="300m", nodeSelector={"kubernetes.io/hostname": "a"})
+        spec["spec"]["containers"][0]["resources"]["requests"].update({"memory": "100Mi", "example.com/x": "1"})
+        nodes = json.loads(json.dumps(self.NODES))
+        for node in nodes:
+            node["status"]["allocatable"]["example.com/x"] = "100"
+        return self.run_capacity(nodes, "--podspec", self.write("pod.json", json.dumps(spec)), "--now", "2026-01-31T12:00:00Z",
+                                 "-o", "cluster-capacity-json", *args).json
+
+    def test_json(self):
+        found = self.review()
+        self.assertEqual((found["kind"], set(found)), ("ClusterCapacityReview", {"kind", "spec", "status"}))
+        template = found["spec"]["templates"][0]
+        self.assertEqual((template["metadata"]["name"], template["spec"]["containers"][0]["resources"]["requests"]["cpu"]),
+                         ("small", "300m"))
+        self.assertEqual({row["key"] for row in template["spec"]["tolerations"]},
+                         {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+        self.assertEqual(found["spec"]["podRequirements"], [{
+            "podName": "small", "nodeSelectors": {"kubernetes.io/hostname": "a"},
+            "resources": {"primaryResources": {"cpu": "300m", "memory": "100Mi"}, "scalarResources": {"example.com/x": 1}}}])
+        status = found["status"]
+        self.assertEqual((status["creationTimestamp"], status["replicas"]), ("2026-01-31T12:00:00Z", 6))
+        self.assertEqual(status["failReason"]["failType"], "Unschedulable")
+        self.assertTrue(status["failReason"]["failMessage"].startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't"))
+        self.assertEqual(status["pods"], [{
+            "podName": "small", "replicasOnNodes": [{"nodeName": "a", "replicas": 6}],
+            "failSummary": [{"reason": "Insufficient cpu", "count": 1},
+                            {"reason": "node(s) didn't match Pod's node affinity/selector", "count": 1}]}])
+
+    def test_limit(self):
+        found = self.review("--max-limit", "4")
+        self.assertEqual((found["spec"]["replicas"], found["status"]["replicas"], found["status"]["failReason"]),
+                         (4, 4, {"failType": "LimitReached", "failMessage": "Maximum number of pods simulated: 4"}))
+        self.assertEqual(self.review("--max-limit", "0")["status"]["replicas"], 6)
+
+    def test_excluded_nodes_and_verbose(self):
+        self.assertEqual(self.review("--exclude-nodes", "a")["status"]["replicas"], 0)
+        nodes = [cli.node("n%d" % i, cpu="1") for i in range(9)]
+        pod = self.template(cli.pod("web", cpu="1"))
+        self.assertIn("and 3 more", self.run_capacity(nodes, "--podspec", pod).out)
+        self.assertIn("n8 (1)", self.run_capacity(nodes, "--podspec", pod, "--verbose").out)
+        self.assertEqual(self.one(nodes, "--exclude-nodes", "n1,n2", pod)["fits"], 7)
+        self.refuse(self.run_capacity(nodes, "--exclude-nodes", "n1,n77", pod), 'no node "n77"')
+
+    def test_several_templates(self):
+        one, other = (self.write(name + ".json", [cli.pod(name, cpu="500m")]) for name in ("one", "other"))
+        self.refuse(self.run_capacity(self.NODES, "-o", "cluster-capacity-json", one, other), "--together")
+        found = self.run_capacity(self.NODES, "-o", "cluster-capacity-json", "--together", one, other).json
+        self.assertEqual((found["status"]["replicas"], [row["podName"] for row in found["status"]["pods"]]), (6, ["one", "other"]))
+
+
 class AsSimulated(Case):
     """The copies of a Deployment go where `simulate` puts its replicas, and the first that does not fit gets the same message."""
 
