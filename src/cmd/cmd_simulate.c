@@ -8,9 +8,9 @@
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *html, *group_by, *now, *prices;
+    const char *trace, *html, *group_by, *now, *prices, *until_placed;
     struct texts compare;
-    bool timing, no_timing, placements, fail_on_pending, no_extenders;
+    bool removable, timing, no_timing, placements, fail_on_pending, no_extenders;
 };
 
 static const struct option_row rows[] = {
@@ -33,6 +33,10 @@ static const struct option_row rows[] = {
       "Begin at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in time "
       "is "
       "not available. Default: now." },
+    { 0, "add-until-placed", "NODE", OPTION_TEXT, offsetof(struct simulate_settings, until_placed),
+      "How many more nodes like this one (or like that of a file) are needed until no pod waits?" },
+    { 0, "removable", NULL, OPTION_FLAG, offsetof(struct simulate_settings, removable),
+      "Which nodes could be drained, one after the other, without a pod that waits?" },
     { 0, "compare", "FILE", OPTION_TEXTS, offsetof(struct simulate_settings, compare),
       "Decide the same with this configuration, too, and show how the two differ. May be given again." },
     { 0, "prices", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, prices),
@@ -65,6 +69,13 @@ static void show_progress(const struct simulation *simulation, double seconds)
                 grouped((int64_t)((double)simulation->records.len / seconds)));
 }
 
+static void show_nodes(size_t done, size_t all, double seconds)
+{
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: emptying nodes, %s \033[K",
+                progress_share((double)done, (double)all, seconds));
+}
+
 /* ---- the command ---- */
 
 static int save_trace(const struct simulation *simulation, const char *path, struct error *err)
@@ -93,21 +104,13 @@ static void warn(const struct simulation *simulation)
             stderr);
 }
 
-static int print(const struct facts *facts, const struct outcome *outcome,
-                 const struct simulate_settings *settings, double load_seconds)
+static int print(const struct facts *facts, const struct simulate_view *view,
+                 const struct simulate_settings *settings)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
-    const struct simulate_view view = {
-        .group_by = settings->group_by,
-        .top = (uint32_t)settings->top,
-        .timing = settings->timing && !settings->no_timing,
-        .placements = settings->placements,
-        .load_seconds = load_seconds,
-        .outcome = input_is_changed(facts->simulation->input) ? outcome : NULL,
-    };
     if (settings->html || settings->input.output == OUTPUT_JSON)
-        simulate_json(facts, &view, &json);
+        simulate_json(facts, view, &json);
     int r = write_html(settings->html, "Simulation", &settings->input.files, strbuf_slice(&json));
     if (r)
         return r;
@@ -116,7 +119,7 @@ static int print(const struct facts *facts, const struct outcome *outcome,
     else if (settings->input.output == OUTPUT_CSV)
         simulate_csv(facts, &out);
     else
-        simulate_table(facts, &view, &term);
+        simulate_table(facts, view, &term);
     return finish(&term);
 }
 
@@ -207,24 +210,97 @@ static int compare(struct input *input, const struct simulate_settings *settings
     return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(pending) : r;
 }
 
+/* ---- one configuration ---- */
+
+/* With the nodes that are lacking, if that is asked for: `ret` is the input that is to be simulated. */
+static int grow(struct growth *growth, struct input *grown, struct input *input,
+                const struct simulate_settings *settings, const struct sim_options *options,
+                struct input **ret, struct error *err)
+{
+    change_request_vec items = { 0 };
+    const struct change_requests changes = change_requests(&settings->input.changes, &items);
+    struct str of = str_from(settings->until_placed);
+    *ret = input;
+    int r = of.len ? growth_find(growth, input, &changes, of, options, err) : 0;
+    if (r == 0 && growth->nodes) {
+        r = growth_fork(grown, input, &changes, of, growth->nodes, err);
+        *ret = grown;
+    }
+    vec_release(&items);
+    return r;
+}
+
+static int report(struct input *input, const struct growth *growth, const struct simulate_settings *settings,
+                  const struct sim_options *options, double start)
+{
+    _cleanup_(simulation_release) struct simulation simulation = { 0 };
+    _cleanup_(facts_release) struct facts facts = { 0 };
+    _cleanup_(outcome_release) struct outcome outcome = { 0 };
+    _cleanup_(removable_release) struct removable removable = { 0 };
+    struct error err = { "" };
+    int r = simulate(&simulation, input, options, &err);
+    double load_seconds = now_seconds() - start - simulation.decide_seconds;
+    progress_clear();
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    warn(&simulation);
+    if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    facts_collect(&facts, &simulation);
+    r = outcome_collect(&outcome, &facts, options, &err);
+    if (r == 0 && settings->removable)
+        r = removable_find(&removable, &facts, &simulation,
+                           &(struct removable_options){ .force = settings->input.changes.force,
+                                                        .progress = options->progress ? show_nodes : NULL },
+                           &err);
+    progress_clear();
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    r = print(&facts,
+              &(struct simulate_view){ .group_by = settings->group_by,
+                                       .top = (uint32_t)settings->top,
+                                       .timing = settings->timing && !settings->no_timing,
+                                       .placements = settings->placements,
+                                       .load_seconds = load_seconds,
+                                       .outcome = input_is_changed(input) ? &outcome : NULL,
+                                       .growth = settings->until_placed ? growth : NULL,
+                                       .removable = settings->removable ? &removable : NULL },
+              settings);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(simulation.waiting.len) : r;
+}
+
+static int check(const struct simulate_settings *settings)
+{
+    const struct {
+        bool both;
+        const char *sentence;
+    } wrong[] = {
+        { settings->prices && !settings->compare.len, "--prices needs --compare" },
+        { settings->trace && settings->compare.len, "--trace and --compare exclude each other" },
+        { settings->removable && settings->compare.len, "--removable and --compare exclude each other" },
+        { settings->until_placed && settings->compare.len,
+          "--add-until-placed and --compare exclude each other" },
+        { settings->until_placed && !*settings->until_placed, "--add-until-placed: a name is empty" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        if (wrong[i].both)
+            return usage_error(&command_simulate, "%s", wrong[i].sentence);
+    return 0;
+}
+
 static int run(void *given, const struct texts *words _unused_)
 {
     struct simulate_settings *settings = given;
     _cleanup_(input_release) struct input input = { 0 };
-    _cleanup_(simulation_release) struct simulation simulation = { 0 };
-    _cleanup_(facts_release) struct facts facts = { 0 };
-    _cleanup_(outcome_release) struct outcome outcome = { 0 };
+    _cleanup_(input_release) struct input grown = { 0 };
+    _cleanup_(growth_release) struct growth growth = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
     if (decision_time(settings->now, &wall_ns, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    if (settings->prices && !settings->compare.len)
-        return usage_error(&command_simulate, "--prices needs --compare");
-    if (settings->trace && settings->compare.len)
-        return usage_error(&command_simulate, "--trace and --compare exclude each other");
     settings->input.calls_extenders = !settings->no_extenders;
-    int r = open_input(&input, &command_simulate, &settings->input);
+    int r = check(settings) ?: open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
     if (input_check_nodes(&input, &err) < 0)
@@ -238,20 +314,12 @@ static int run(void *given, const struct texts *words _unused_)
     };
     if (settings->compare.len)
         return compare(&input, settings, &options);
-    r = simulate(&simulation, &input, &options, &err);
-    double load_seconds = now_seconds() - start - simulation.decide_seconds;
-    progress_clear();
-    if (r < 0)
+    struct input *used;
+    if (grow(&growth, &grown, &input, settings, &options, &used, &err) < 0) {
+        progress_clear();
         return fail(EXIT_INPUT, &err);
-    warn(&simulation);
-    if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    facts_collect(&facts, &simulation);
-    if (outcome_collect(&outcome, &facts, &options, &err) < 0)
-        return fail(EXIT_INPUT, &err);
-    progress_clear();
-    r = print(&facts, &outcome, settings, load_seconds);
-    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(simulation.waiting.len) : r;
+    }
+    return report(used, &growth, settings, &options, start);
 }
 
 const struct command command_simulate = {

@@ -217,6 +217,10 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
     put_workloads(json, facts);
     if (view->outcome)
         simulate_json_changes(facts, view->outcome, json);
+    if (view->growth)
+        simulate_json_growth(view->growth, json);
+    if (view->removable)
+        simulate_json_removable(facts, view->removable, json);
     json_member_array(json, "nodes");
     vec_for(&facts->places, place)
         put_place(json, simulation, place);

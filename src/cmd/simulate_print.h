@@ -4,7 +4,9 @@
 
 #include "base/term.h"
 #include "codec/json_writer.h"
+#include "whatif/growth.h"
 #include "whatif/outcome.h"
+#include "whatif/removable.h"
 #include "whatif/runs.h"
 
 struct simulate_view {
@@ -13,6 +15,8 @@ struct simulate_view {
     bool timing, placements;
     double load_seconds;
     const struct outcome *outcome; /* of changes that were asked for; NULL: none were */
+    const struct growth *growth;   /* NULL: not asked for, as the next one */
+    const struct removable *removable;
 };
 
 void simulate_json(const struct facts *facts, const struct simulate_view *view, struct strbuf *out);
@@ -50,7 +54,13 @@ void runs_table(const struct runs *runs, uint32_t top, struct term *term);
 void simulate_json_changes(const struct facts *facts, const struct outcome *outcome,
                            struct json_writer *json);
 
+void simulate_json_growth(const struct growth *growth, struct json_writer *json);
+void simulate_json_removable(const struct facts *facts, const struct removable *removable,
+                             struct json_writer *json);
+
 /* Parts of the table. */
+void simulate_print_growth(const struct growth *growth, struct term *term);
+void simulate_print_removable(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_changes(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_workloads(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_placements(const struct facts *facts, struct term *term);

@@ -330,6 +330,10 @@ void simulate_table(const struct facts *facts, const struct simulate_view *view,
     print_summary(simulation, view, term);
     if (view->outcome)
         simulate_print_changes(facts, view, term);
+    if (view->growth)
+        simulate_print_growth(view->growth, term);
+    if (view->removable)
+        simulate_print_removable(facts, view, term);
     if (simulation->input->cluster.live_nodes) {
         print_usage(facts, view, term);
         simulate_print_totals(&simulation->input->cluster, facts->totals.items, facts->totals.len, term);

@@ -24,15 +24,21 @@ void budget_uses_init(struct budget_uses *uses, const struct load *load)
     free(budgets);
 }
 
+void budget_uses_clear(struct budget_uses *uses)
+{
+    vec_for(&uses->items, use)
+        vec_release(&use->pods);
+    vec_clear(&uses->items);
+}
+
 void budget_uses_release(struct budget_uses *uses)
 {
+    budget_uses_clear(uses);
     map_for(&uses->by_namespace, slot) {
         struct budget_list *list = slot->value;
         vec_release(&list->budgets);
     }
     strmap_release(&uses->by_namespace);
-    vec_for(&uses->items, use)
-        vec_release(&use->pods);
     vec_release(&uses->items);
     arena_release(&uses->arena);
 }

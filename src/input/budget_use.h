@@ -25,6 +25,8 @@ struct budget_uses {
 /* Before the first pod. */
 void budget_uses_init(struct budget_uses *uses, const struct load *load);
 void budget_uses_release(struct budget_uses *uses);
+/* As if no pod had been added. */
+void budget_uses_clear(struct budget_uses *uses);
 void budget_uses_add(struct budget_uses *uses, const struct pod *pod);
 /* No eviction is allowed, however long one waits. */
 bool budget_use_blocks(const struct budget_use *use);

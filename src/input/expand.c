@@ -658,22 +658,26 @@ const struct pod *expansion_successor(const struct expansion *expansion, const s
     return last;
 }
 
-/* A controller of a kind that is not known here makes its pods again as well, it is to be feared. */
-static void bring_back(struct expansion *expansion, const struct pod *leaving)
+struct pod *expansion_bring_back(struct expansion *expansion, const struct pod *leaving)
 {
     struct owners *owners = &expansion->owners;
-    struct pod *pod;
-    if (owners_of(owners, &leaving->meta)) {
-        pod = expansion_replace(expansion, leaving);
-    } else {
-        struct str name = controller_of(&leaving->meta)->name;
-        pod = make_again(expansion, owners_get(owners, KIND_UNKNOWN, leaving->meta.namespace, name), leaving);
-        idmap_put(&expansion->successors, (uintptr_t)leaving, pod);
-    }
-    if (!pod)
+    if (owners_of(owners, &leaving->meta))
+        return expansion_replace(expansion, leaving);
+    struct str name = controller_of(&leaving->meta)->name;
+    struct owner *owner = owners_get(owners, KIND_UNKNOWN, leaving->meta.namespace, name);
+    struct pod *pod = make_again(expansion, owner, leaving);
+    idmap_put(&expansion->successors, (uintptr_t)leaving, pod);
+    return pod;
+}
+
+void expansion_keep(struct expansion *expansion, const struct pod *pod)
+{
+    struct owner *owner = owners_of(&expansion->owners, &pod->meta);
+    bool was_replaced = idmap_remove(&expansion->successors, (uintptr_t)pod);
+    if (!owner)
         return;
-    *vec_push(&expansion->pods) = pod;
-    expansion->returned++;
+    owner->active += !pod->meta.deletion_time.set;
+    owner->active -= was_replaced;
 }
 
 /* ---- all of them ---- */
@@ -708,8 +712,13 @@ int expansion_run(struct expansion *expansion, struct error *err)
                 return r;
         }
     }
-    vec_for(&expansion->leaving, pod)
-        bring_back(expansion, *pod);
+    vec_for(&expansion->leaving, leaving) {
+        struct pod *pod = expansion_bring_back(expansion, *leaving);
+        if (!pod)
+            continue;
+        *vec_push(&expansion->pods) = pod;
+        expansion->returned++;
+    }
     return 0;
 }
 

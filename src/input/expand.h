@@ -42,6 +42,10 @@ void expansion_release(struct expansion *expansion);
 struct pod *expansion_placed(struct expansion *expansion, const struct pod *placed);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
+/* The same for a pod whose controller is of any kind, also one that is not known here. */
+struct pod *expansion_bring_back(struct expansion *expansion, const struct pod *leaving);
+/* The pod has not left after all. */
+void expansion_keep(struct expansion *expansion, const struct pod *pod);
 /* The pod that was made in place of this one, or in place of that in turn; NULL: none was. */
 const struct pod *expansion_successor(const struct expansion *expansion, const struct pod *pod);
 /* A line on standard error about pods that StatefulSets did not make, because one before them has no node. */

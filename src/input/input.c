@@ -259,6 +259,7 @@ int input_fork(struct input *fork, const struct input *from, const char *config,
     if (config)
         fork->options.config = config;
     load_fork(&fork->load, &from->load, &from->read);
+    load_save(&fork->load, &fork->read);
     int r = load_config(fork, &fork->options, err);
     return r < 0 ? r : change_and_build(fork, changes, err);
 }
