@@ -241,7 +241,7 @@ static int run_templates(struct capacity *capacity, const struct template *templ
     r = r < 0 ? r : fill(capacity, &filling, options, run, err);
     r = r < 0 ? r : try_types(capacity, &filling, templates, options, run, err);
     if (r == 0 && !filling_unwinds(&filling)) /* they were placed again */
-        simulation_take_usage(&capacity->simulation, &capacity->simulation.after);
+        usage_take(cluster_of(capacity), &capacity->simulation.arena, &capacity->simulation.after);
     return r;
 }
 

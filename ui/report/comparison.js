@@ -40,7 +40,7 @@
                     total: berth.number(configuration.placed) + " of " + berth.number(configuration.placed + configuration.pending) })),
             }),
             berth.table({
-                caption: "Configurations", rows: facts, filter: false, columns: [{ title: "", value: (fact) => fact[0] },
+                caption: "Configurations", rows: facts, filter: false, columns: [{ title: "Summary", value: (fact) => fact[0] },
                     ...doc.configurations.map((configuration) => ({ title: nameOf(configuration), value: (fact) => fact[1](configuration), numeric: true,
                         cell: (fact) => cellOf(fact, configuration, first) }))],
             }),
