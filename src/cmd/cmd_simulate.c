@@ -184,7 +184,7 @@ static int compare(struct input *input, const struct simulate_settings *settings
 {
     _cleanup_(runs_release) struct runs runs = { 0 };
     _cleanup_(prices_release) struct prices prices = { 0 };
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
     struct error err = { "" };
     runs_init(&runs, settings->compare.len + 1);
@@ -197,8 +197,13 @@ static int compare(struct input *input, const struct simulate_settings *settings
         r = compare_other(&runs, input, settings, settings->compare.items[i], options, &prices, &err);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        runs_json(&runs, &json);
+    r = write_html(settings->html, "Comparison", &settings->input.files, strbuf_slice(&json));
+    if (r)
+        return r;
     if (settings->input.output == OUTPUT_JSON)
-        runs_json(&runs, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else if (settings->input.output == OUTPUT_CSV)
         runs_csv(&runs, &out);
     else
