@@ -9,8 +9,9 @@
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *html, *group_by, *now, *explain;
-    bool timing, no_timing, placements, fail_on_pending, no_extenders;
+    const char *trace, *html, *group_by, *now, *explain, *prices, *until_placed;
+    struct texts compare;
+    bool removable, timing, no_timing, placements, fail_on_pending, no_extenders;
 };
 
 static const struct option_row rows[] = {
@@ -37,6 +38,15 @@ static const struct option_row rows[] = {
       "Begin at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in time "
       "is "
       "not available. Default: now." },
+    { 0, "add-until-placed", "NODE", OPTION_TEXT, offsetof(struct simulate_settings, until_placed),
+      "How many more nodes like this one (or like that of a file) are needed until no pod waits?" },
+    { 0, "removable", NULL, OPTION_FLAG, offsetof(struct simulate_settings, removable),
+      "Which nodes could be drained, one after the other, without a pod that waits?" },
+    { 0, "compare", "FILE", OPTION_TEXTS, offsetof(struct simulate_settings, compare),
+      "Decide the same with this configuration, too, and show how the two differ. May be given again." },
+    { 0, "prices", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, prices),
+      "With --compare: prices of nodes per hour, in the form of CostOptimizationPlugin's arguments "
+      "(docs/STRATEGIES.md)." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to "
@@ -62,6 +72,13 @@ static void show_progress(const struct simulation *simulation, double seconds)
                 progress_share((double)done, (double)simulation->pods, seconds),
                 grouped((int64_t)simulation->scheduled), grouped((int64_t)simulation->pods),
                 grouped((int64_t)((double)simulation->records.len / seconds)));
+}
+
+static void show_nodes(size_t done, size_t all, double seconds)
+{
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: emptying nodes, %s \033[K",
+                progress_share((double)done, (double)all, seconds));
 }
 
 /* ---- the command ---- */
@@ -92,19 +109,13 @@ static void warn(const struct simulation *simulation)
             stderr);
 }
 
-static int print(const struct facts *facts, const struct simulate_settings *settings, double load_seconds)
+static int print(const struct facts *facts, const struct simulate_view *view,
+                 const struct simulate_settings *settings)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
-    const struct simulate_view view = {
-        .group_by = settings->group_by,
-        .top = (uint32_t)settings->top,
-        .timing = settings->timing && !settings->no_timing,
-        .placements = settings->placements,
-        .load_seconds = load_seconds,
-    };
     if (settings->html || settings->input.output == OUTPUT_JSON)
-        simulate_json(facts, &view, &json);
+        simulate_json(facts, view, &json);
     int r = write_html(settings->html, "Simulation", &settings->input.files, strbuf_slice(&json));
     if (r)
         return r;
@@ -113,7 +124,7 @@ static int print(const struct facts *facts, const struct simulate_settings *sett
     else if (settings->input.output == OUTPUT_CSV)
         simulate_csv(facts, &out);
     else
-        simulate_table(facts, &view, &term);
+        simulate_table(facts, view, &term);
     return finish(&term);
 }
 
@@ -143,10 +154,12 @@ static void on_explanation(void *user, const struct explanation *explanation)
 
 static int check_explain(const struct simulate_settings *settings, struct error *err)
 {
-    bool only_report = settings->html || settings->trace || settings->input.output == OUTPUT_CSV;
+    bool only_report =
+        settings->compare.len || settings->html || settings->trace || settings->input.output == OUTPUT_CSV;
     if (settings->explain && only_report)
-        return error_set(err, -EINVAL,
-                         "--explain replaces the report: --html, --trace and -o csv do not go with it");
+        return error_set(
+            err, -EINVAL,
+            "--explain replaces the report: --compare, --html, --trace and -o csv do not go with it");
     return 0;
 }
 
@@ -177,9 +190,8 @@ static int print_turn(struct turn *turn, const struct input *input)
     return fail(EXIT_INPUT, &err);
 }
 
-static int fail_on_pending(const struct simulation *simulation)
+static int fail_on_pending(size_t len)
 {
-    size_t len = simulation->waiting.len;
     if (!len)
         return EXIT_DONE;
     fprintf(stderr, "berth: %s %s no node (--fail-on-pending)\n", counted(len, "pod"),
@@ -187,12 +199,170 @@ static int fail_on_pending(const struct simulation *simulation)
     return EXIT_TROUBLE;
 }
 
+/* ---- several configurations ---- */
+
+/* A strategy that only another configuration enables has to be loaded as well. */
+static int open_strategies(const struct texts *configs, struct error *err)
+{
+    vec_for(configs, config) {
+        struct doc_stream stream;
+        int r = doc_stream_open(&stream, *config, err);
+        if (r < 0)
+            return r;
+        r = plugins_open_strategies((struct str){ stream.text, (uint32_t)stream.len }, err);
+        doc_stream_release(&stream);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int compare_one(struct runs *runs, struct input *input, const struct simulate_settings *settings,
+                       const char *config, const struct sim_options *options, const struct prices *prices,
+                       struct error *err)
+{
+    _cleanup_(simulation_release) struct simulation simulation = { 0 };
+    _cleanup_(facts_release) struct facts facts = { 0 };
+    int r = simulate(&simulation, input, options, err);
+    progress_clear();
+    if (r < 0)
+        return r;
+    facts_collect(&facts, &simulation);
+    runs_add(runs, config, &facts, prices);
+    if (config == settings->input.config)
+        warn(&simulation);
+    return 0;
+}
+
+static int compare_other(struct runs *runs, const struct input *input,
+                         const struct simulate_settings *settings, const char *config,
+                         const struct sim_options *options, const struct prices *prices, struct error *err)
+{
+    _cleanup_(input_release) struct input fork = { 0 };
+    change_request_vec items = { 0 };
+    const struct change_requests changes = change_requests(&settings->input.changes, &items);
+    int r = input_fork(&fork, input, config, &changes, err);
+    vec_release(&items);
+    return r < 0 ? r : compare_one(runs, &fork, settings, config, options, prices, err);
+}
+
+static int compare(struct input *input, const struct simulate_settings *settings,
+                   const struct sim_options *options)
+{
+    _cleanup_(runs_release) struct runs runs = { 0 };
+    _cleanup_(prices_release) struct prices prices = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    struct term term = term_stdout(&out);
+    struct error err = { "" };
+    runs_init(&runs, settings->compare.len + 1);
+    int r = prices_read(&prices, settings->prices, &err);
+    if (r == 0)
+        r = open_strategies(&settings->compare, &err);
+    if (r == 0)
+        r = compare_one(&runs, input, settings, settings->input.config, options, &prices, &err);
+    for (size_t i = 0; i < settings->compare.len && r == 0; i++)
+        r = compare_other(&runs, input, settings, settings->compare.items[i], options, &prices, &err);
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    if (settings->input.output == OUTPUT_JSON)
+        runs_json(&runs, &out);
+    else if (settings->input.output == OUTPUT_CSV)
+        runs_csv(&runs, &out);
+    else
+        runs_table(&runs, (uint32_t)settings->top, &term);
+    size_t pending = 0;
+    vec_for(&runs.items, one)
+        pending = MAX(pending, one->pending);
+    r = finish(&term);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(pending) : r;
+}
+
+/* ---- one configuration ---- */
+
+/* With the nodes that are lacking, if that is asked for: `ret` is the input that is to be simulated. */
+static int grow(struct growth *growth, struct input *grown, struct input *input,
+                const struct simulate_settings *settings, const struct sim_options *options,
+                struct input **ret, struct error *err)
+{
+    change_request_vec items = { 0 };
+    const struct change_requests changes = change_requests(&settings->input.changes, &items);
+    struct str of = str_from(settings->until_placed);
+    *ret = input;
+    int r = of.len ? growth_find(growth, input, &changes, of, options, err) : 0;
+    if (r == 0 && growth->nodes) {
+        r = growth_fork(grown, input, &changes, of, growth->nodes, err);
+        *ret = grown;
+    }
+    vec_release(&items);
+    return r;
+}
+
+static int report(struct input *input, const struct growth *growth, const struct simulate_settings *settings,
+                  const struct sim_options *options, double start)
+{
+    _cleanup_(simulation_release) struct simulation simulation = { 0 };
+    _cleanup_(facts_release) struct facts facts = { 0 };
+    _cleanup_(outcome_release) struct outcome outcome = { 0 };
+    _cleanup_(removable_release) struct removable removable = { 0 };
+    struct error err = { "" };
+    int r = simulate(&simulation, input, options, &err);
+    double load_seconds = now_seconds() - start - simulation.decide_seconds;
+    progress_clear();
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    warn(&simulation);
+    if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    if (settings->explain)
+        return print_turn(options->user, input);
+    facts_collect(&facts, &simulation);
+    r = outcome_collect(&outcome, &facts, options, &err);
+    if (r == 0 && settings->removable)
+        r = removable_find(&removable, &facts, &simulation,
+                           &(struct removable_options){ .force = settings->input.changes.force,
+                                                        .progress = options->progress ? show_nodes : NULL },
+                           &err);
+    progress_clear();
+    if (r < 0)
+        return fail(EXIT_INPUT, &err);
+    r = print(&facts,
+              &(struct simulate_view){ .group_by = settings->group_by,
+                                       .top = (uint32_t)settings->top,
+                                       .timing = settings->timing && !settings->no_timing,
+                                       .placements = settings->placements,
+                                       .load_seconds = load_seconds,
+                                       .outcome = input_is_changed(input) ? &outcome : NULL,
+                                       .growth = settings->until_placed ? growth : NULL,
+                                       .removable = settings->removable ? &removable : NULL },
+              settings);
+    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(simulation.waiting.len) : r;
+}
+
+static int check(const struct simulate_settings *settings)
+{
+    const struct {
+        bool both;
+        const char *sentence;
+    } wrong[] = {
+        { settings->prices && !settings->compare.len, "--prices needs --compare" },
+        { settings->trace && settings->compare.len, "--trace and --compare exclude each other" },
+        { settings->removable && settings->compare.len, "--removable and --compare exclude each other" },
+        { settings->until_placed && settings->compare.len,
+          "--add-until-placed and --compare exclude each other" },
+        { settings->until_placed && !*settings->until_placed, "--add-until-placed: a name is empty" },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        if (wrong[i].both)
+            return usage_error(&command_simulate, "%s", wrong[i].sentence);
+    return 0;
+}
+
 static int run(void *given, const struct texts *words _unused_)
 {
     struct simulate_settings *settings = given;
     _cleanup_(input_release) struct input input = { 0 };
-    _cleanup_(simulation_release) struct simulation simulation = { 0 };
-    _cleanup_(facts_release) struct facts facts = { 0 };
+    _cleanup_(input_release) struct input grown = { 0 };
+    _cleanup_(growth_release) struct growth growth = { 0 };
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
@@ -204,7 +374,7 @@ static int run(void *given, const struct texts *words _unused_)
         turn.pod = (struct meta){ .namespace = name.namespace, .name = name.name };
     }
     settings->input.calls_extenders = !settings->no_extenders;
-    int r = open_input(&input, &command_simulate, &settings->input);
+    int r = check(settings) ?: open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
     if (input_check_nodes(&input, &err) < 0)
@@ -220,19 +390,14 @@ static int run(void *given, const struct texts *words _unused_)
         .user = &turn,
         .file_of = plugins_file,
     };
-    r = simulate(&simulation, &input, &options, &err);
-    double load_seconds = now_seconds() - start - simulation.decide_seconds;
-    progress_clear();
-    if (r < 0)
+    if (settings->compare.len)
+        return compare(&input, settings, &options);
+    struct input *used;
+    if (grow(&growth, &grown, &input, settings, &options, &used, &err) < 0) {
+        progress_clear();
         return fail(EXIT_INPUT, &err);
-    warn(&simulation);
-    if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    if (settings->explain)
-        return print_turn(&turn, &input);
-    facts_collect(&facts, &simulation);
-    r = print(&facts, settings, load_seconds);
-    return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(&simulation) : r;
+    }
+    return report(used, &growth, settings, &options, start);
 }
 
 const struct command command_simulate = {
@@ -251,6 +416,7 @@ const struct command command_simulate = {
                                 "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
+                 { change_rows, offsetof(struct simulate_settings, input.changes) },
                  { rows, 0 } },
     .settings_size = sizeof(struct simulate_settings),
     .defaults = &(const struct simulate_settings){ .seed = 1, .top = 20, .percentage = -1 },

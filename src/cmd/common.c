@@ -221,6 +221,7 @@ int open_input(struct input *input, const struct command *command, const struct 
     struct error err = { "" };
     struct features features;
     struct opening opening = { command, settings, &features };
+    change_request_vec changes = { 0 };
     if (check_policies(settings, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (read_features(settings, &features, &err) < 0)
@@ -240,8 +241,10 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .features = &features,
                                                 .is_strict = settings->is_strict,
                                                 .calls_extenders = settings->calls_extenders,
-                                                .registry = plugins_registry() },
+                                                .registry = plugins_registry(),
+                                                .changes = change_requests(&settings->changes, &changes) },
                        &err);
+    vec_release(&changes);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn_about_plugins(input);

@@ -5,6 +5,7 @@
 
 #include "base/term.h"
 #include "client/api.h"
+#include "cmd/changes.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
@@ -21,6 +22,7 @@ struct input_settings {
     const char *emulated, *compatible; /* releases */
     struct texts gates;
     struct plugin_settings plugins;
+    struct change_settings changes;
     bool is_strict;       /* unknown fields of objects are an error */
     bool calls_extenders; /* of the configuration */
 };

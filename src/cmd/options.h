@@ -10,10 +10,11 @@
 #define CMD_OPTIONS_H
 
 #include "base/error.h"
+#include "base/spelling.h"
 #include "base/vec.h"
 
 enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_INPUT = 2 };
-enum { OPTIONS_MAX = 32, OPTION_TABLES_MAX = 3 };
+enum { OPTIONS_MAX = 64, OPTION_TABLES_MAX = 4 };
 
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
@@ -99,8 +100,6 @@ void command_write_help(const struct command *command, struct strbuf *out);
 /* Prints the sentence and where to find help; returns EXIT_INPUT. */
 int usage_error(const struct command *command, const char *format, ...) _printf_(2, 3);
 
-/* The nearest of the names in spelling, or NULL when none is near. */
-const char *nearest_name(const char *wanted, const char *const *names, size_t len);
 void texts_release(struct texts *texts);
 
 #endif

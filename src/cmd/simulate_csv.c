@@ -1,7 +1,7 @@
 /* simulate_csv.c: a simulation as comma-separated values (RFC 4180): a pod a line, by its last decision. */
 #include "cmd/simulate_print.h"
 
-static void add_field(struct strbuf *out, struct str text, bool last)
+void csv_field(struct strbuf *out, struct str text, bool last)
 {
     bool quotes = false;
     for (size_t i = 0; i < text.len; i++)
@@ -22,13 +22,13 @@ static void add_line(const struct facts *facts, const struct pod *pod, const cha
                      struct str message, struct strbuf *out)
 {
     struct fact_workload workload = fact_workload_of(&facts->simulation->input->load, &pod->meta);
-    add_field(out, pod->meta.namespace, false);
-    add_field(out, pod->meta.name, false);
-    add_field(out, workload.kind, false);
-    add_field(out, workload.name, false);
-    add_field(out, str_from(result), false);
-    add_field(out, node, false);
-    add_field(out, message, true);
+    csv_field(out, pod->meta.namespace, false);
+    csv_field(out, pod->meta.name, false);
+    csv_field(out, workload.kind, false);
+    csv_field(out, workload.name, false);
+    csv_field(out, str_from(result), false);
+    csv_field(out, node, false);
+    csv_field(out, message, true);
 }
 
 void simulate_csv(const struct facts *facts, struct strbuf *out)

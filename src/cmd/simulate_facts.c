@@ -109,7 +109,7 @@ void simulate_print_totals(const struct cluster *cluster, const struct fact_tota
         struct str name = cluster->resource_names.items[total->resource];
         grid_str(&grid, PAINT_NONE, name);
         grid_str(&grid, PAINT_NONE, amount_text(name, total->allocatable, &grid.arena));
-        add_amount(&grid, name, total->before, total->allocatable);
+        add_amount(&grid, name, total->before, total->allocatable_before);
         add_amount(&grid, name, total->after, total->allocatable);
         grid_str(&grid, PAINT_NONE, amount_text(name, total->free, &grid.arena));
         add_hole(&grid, cluster, total);

@@ -53,12 +53,12 @@ static struct str resource_key(const struct cluster *cluster, uint32_t resource)
 }
 
 static void put_amounts(struct json_writer *json, const struct cluster *cluster, const char *key,
-                        int64_t *const *amounts, uint32_t resources, uint32_t row,
+                        int64_t *const *amounts, int64_t *const *alloc, uint32_t resources, uint32_t row,
                         const struct absent_uses *absent)
 {
     json_member_object(json, key);
     for (uint32_t r = 0; r < resources; r++)
-        if (cluster->col.alloc[r][row] || amounts[r][row]) {
+        if (alloc[r][row] || amounts[r][row]) {
             json_key(json, resource_key(cluster, r));
             json_int(json, amounts[r][row]);
         }
@@ -69,33 +69,50 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
     json_end_object(json);
 }
 
-/* Usage that is NULL is null. */
 static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
-                      const struct sim_usage *usage, uint32_t row)
+                      const struct usage *usage, uint32_t row)
 {
-    if (usage)
-        put_amounts(json, cluster, key, usage->used, usage->resources, row, &usage->absent[row]);
+    if (usage && row < usage->rows)
+        put_amounts(json, cluster, key, usage->used, usage->alloc, usage->resources, row,
+                    &usage->absent[row]);
     else
         output_member_null(json, key);
 }
 
-void simulate_json_node(struct json_writer *json, const struct cluster *cluster, uint32_t row,
-                        const struct sim_usage *before, const struct sim_usage *after)
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, const struct node_json *node)
 {
-    const struct node *node = cluster_node(cluster, row)->api;
+    const struct usage *now = node->after ? node->after : node->before;
+    const struct node *object = (const struct node *)node->meta;
     json_begin_line(json);
-    json_member_str(json, "name", node->meta.name);
+    json_member_str(json, "name", object->meta.name);
     json_member_object(json, "labels");
-    for (size_t i = 0; i < node->meta.labels.len; i++) {
-        json_key(json, node->meta.labels.items[i].key);
-        json_str(json, node->meta.labels.items[i].value);
+    for (size_t i = 0; i < object->meta.labels.len; i++) {
+        json_key(json, object->meta.labels.items[i].key);
+        json_str(json, object->meta.labels.items[i].value);
     }
     json_end_object(json);
-    json_member_bool(json, "unschedulable", cluster->col.unschedulable[row]);
-    put_amounts(json, cluster, "allocatable", cluster->col.alloc, before->resources, row, NULL);
-    put_usage(json, cluster, "before", before, row);
-    put_usage(json, cluster, "after", after, row);
+    json_member_bool(json, "unschedulable", object->spec.unschedulable);
+    if (node->has_change)
+        output_member_text(json, "change", node->change);
+    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, node->row, NULL);
+    put_usage(json, cluster, "before", node->before, node->row);
+    put_usage(json, cluster, "after", node->after, node->row);
     json_end_line(json);
+}
+
+/* What was added has no `before`, and what was removed no `after`. */
+static void put_place(struct json_writer *json, const struct simulation *simulation,
+                      const struct fact_place *place)
+{
+    const struct node_json node = {
+        .meta = place->meta,
+        .row = place->row,
+        .before = place->change == CHANGE_ADD ? NULL : &simulation->before,
+        .after = place->change == CHANGE_REMOVE ? NULL : &simulation->after,
+        .has_change = input_is_changed(simulation->input),
+        .change = str_from(change_words[place->change]),
+    };
+    simulate_json_node(json, &simulation->input->cluster, &node);
 }
 
 /* To an integer number of steps: more digits of a time mean nothing. */
@@ -113,7 +130,7 @@ static void put_summary(struct json_writer *json, const struct facts *facts, con
     } rows[] = {
         { "nodes", simulation->input->cluster.live_nodes },
         { "running", simulation->input->running },
-        { "expanded", simulation->input->expansion.pods.len },
+        { "expanded", simulation->input->expansion.pods.len - simulation->input->expansion.returned },
         { "decisions", simulation->records.len },
         { "scheduled", simulation->scheduled },
         { "pending", simulation->waiting.len },
@@ -148,7 +165,7 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster, bool changed,
                           const struct fact_total *totals, size_t len)
 {
     json_member_object(json, "resources");
@@ -156,6 +173,8 @@ void simulate_json_totals(struct json_writer *json, const struct cluster *cluste
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
+        if (changed)
+            json_member_int(json, "allocatableBefore", total->allocatable_before);
         json_member_int(json, "before", total->before);
         json_member_int(json, "after", total->after);
         json_member_int(json, "free", total->free);
@@ -192,22 +211,24 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
                            struct json_writer *json)
 {
     const struct simulation *simulation = facts->simulation;
-    const struct load *load = &simulation->input->load;
     json_member_array(json, "placements");
     vec_for(&simulation->records, record)
         put_placement(json, simulation, record);
     json_end_array(json);
     put_waiting(json, simulation);
     put_workloads(json, facts);
-    struct meta **nodes = load_sorted(load, KIND_NODE);
+    if (view->outcome)
+        simulate_json_changes(facts, view->outcome, json);
+    if (view->growth)
+        simulate_json_growth(view->growth, json);
+    if (view->removable)
+        simulate_json_removable(facts, view->removable, json);
     json_member_array(json, "nodes");
-    for (size_t i = 0; i < load->objects[KIND_NODE].len; i++)
-        simulate_json_node(json, &simulation->input->cluster,
-                           cluster_row(&simulation->input->cluster, nodes[i]->name), &simulation->before,
-                           &simulation->after);
+    vec_for(&facts->places, place)
+        put_place(json, simulation, place);
     json_end_array(json);
-    free(nodes);
-    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
+    simulate_json_totals(json, &simulation->input->cluster, input_is_changed(simulation->input),
+                         facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 

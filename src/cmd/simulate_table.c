@@ -10,7 +10,7 @@ enum { GROUPS_MAX = 16, BAR_CELLS = 16, SCALARS_SHOWN = 2, EXAMPLES_SHOWN = 3 };
 struct group {
     struct str name;
     uint32_t nodes;
-    double *alloc, *before, *after; /* by resource */
+    double *alloc_before, *alloc, *before, *after; /* by resource */
 };
 
 typedef VEC(struct group) group_vec;
@@ -49,36 +49,37 @@ static const char *choose_label(const struct input *input)
     return NULL;
 }
 
-static void add_node(const struct simulation *simulation, struct group *group, uint32_t row)
+static void add_node(const struct simulation *simulation, struct group *group, const struct fact_place *place)
 {
-    const struct cluster *cluster = &simulation->input->cluster;
-    const struct sim_usage *before = &simulation->before, *after = &simulation->after;
+    const struct usage *before = &simulation->before, *after = &simulation->after;
     group->nodes++;
-    for (uint32_t r = 0; r < cluster->col.resources; r++) {
-        group->alloc[r] += (double)cluster->col.alloc[r][row];
-        group->before[r] += r < before->resources ? (double)before->used[r][row] : 0;
-        group->after[r] += r < after->resources ? (double)after->used[r][row] : 0;
+    for (uint32_t r = 0; r < simulation->input->cluster.col.resources; r++) {
+        group->alloc_before[r] += (double)usage_alloc(before, r, place->row);
+        group->before[r] += (double)usage_used(before, r, place->row);
+        if (place->change == CHANGE_REMOVE)
+            continue;
+        group->alloc[r] += (double)usage_alloc(after, r, place->row);
+        group->after[r] += (double)usage_used(after, r, place->row);
     }
 }
 
-static void collect_groups(const struct simulation *simulation, const char *label, struct arena *arena,
-                           group_vec *ret)
+static void collect_groups(const struct facts *facts, const char *label, struct arena *arena, group_vec *ret)
 {
-    const struct input *input = simulation->input;
-    uint32_t resources = input->cluster.col.resources;
+    uint32_t resources = facts->simulation->input->cluster.col.resources;
     struct strmap places = { 0 };
-    vec_for(&input->load.objects[KIND_NODE], node) {
-        struct str name = label ? label_of(*node, label) : STR("all nodes");
+    vec_for(&facts->places, node) {
+        struct str name = label ? label_of(node->meta, label) : STR("all nodes");
         size_t place = (size_t)strmap_get(&places, name);
         if (!place) {
             *vec_push(ret) = (struct group){ .name = name,
+                                             .alloc_before = arena_array(arena, double, resources),
                                              .alloc = arena_array(arena, double, resources),
                                              .before = arena_array(arena, double, resources),
                                              .after = arena_array(arena, double, resources) };
             place = ret->len;
             strmap_put(&places, name, (void *)place);
         }
-        add_node(simulation, &ret->items[place - 1], cluster_row(&input->cluster, (*node)->name));
+        add_node(facts->simulation, &ret->items[place - 1], node);
     }
     strmap_release(&places);
     vec_sort(ret, str_qsort_cmp); /* a group begins with its name */
@@ -94,7 +95,7 @@ static double share(double used, double alloc)
 static void print_bar_row(struct term *term, const struct group *group, uint32_t resource, const char *name,
                           size_t name_width, size_t group_width, bool first)
 {
-    double before = share(group->before[resource], group->alloc[resource]);
+    double before = share(group->before[resource], group->alloc_before[resource]);
     double after = share(group->after[resource], group->alloc[resource]);
     size_t gap = group_width - (first ? text_width(group->name) : 0);
     strbuf_puts(term->out, "  ");
@@ -117,7 +118,8 @@ static uint32_t choose_resources(const struct cluster *cluster, const group_vec 
     for (uint32_t r = RES_EPHEMERAL; r < cluster->col.resources && scalars < SCALARS_SHOWN; r++) {
         bool used = false;
         vec_for(groups, group)
-            used |= group->alloc[r] > 0 && (group->before[r] > 0 || group->after[r] > 0);
+            used |=
+                group->alloc_before[r] + group->alloc[r] > 0 && (group->before[r] > 0 || group->after[r] > 0);
         if (r == RES_PODS || !used)
             continue;
         ret[len++] = r;
@@ -141,15 +143,15 @@ static void print_usage_heading(struct term *term, const char *label, size_t gro
     strbuf_putc(term->out, '\n');
 }
 
-static void print_usage(const struct simulation *simulation, const struct simulate_view *view,
-                        struct term *term)
+static void print_usage(const struct facts *facts, const struct simulate_view *view, struct term *term)
 {
+    const struct simulation *simulation = facts->simulation;
     const struct cluster *cluster = &simulation->input->cluster;
     uint32_t resources[3 + SCALARS_SHOWN];
     _cleanup_(arena_release) struct arena scratch = { 0 };
     group_vec groups = { 0 };
     const char *label = view->group_by ? view->group_by : choose_label(simulation->input);
-    collect_groups(simulation, label, &scratch, &groups);
+    collect_groups(facts, label, &scratch, &groups);
     uint32_t len = choose_resources(cluster, &groups, resources);
     size_t group_width = sizeof("NODES") - 1, name_width = sizeof("IN USE") - 1;
     vec_for(&groups, group)
@@ -307,8 +309,9 @@ static void print_summary(const struct simulation *simulation, const struct simu
     struct strbuf *out = term->out;
     strbuf_printf(out, "%s, %s", counted(input->cluster.live_nodes, "node"),
                   counted(input->running, "running pod"));
-    if (input->expansion.pods.len)
-        strbuf_printf(out, ", %s that %s would still create", counted(input->expansion.pods.len, "pod"),
+    if (input->expansion.pods.len > input->expansion.returned)
+        strbuf_printf(out, ", %s that %s would still create",
+                      counted(input->expansion.pods.len - input->expansion.returned, "pod"),
                       counted(input->expansion.controllers, "controller"));
     strbuf_printf(out, "\n%s: ", counted(simulation->records.len, "decision"));
     term_paint(term, PAINT_GOOD, "%s scheduled", grouped((int64_t)simulation->scheduled));
@@ -328,8 +331,14 @@ void simulate_table(const struct facts *facts, const struct simulate_view *view,
 {
     const struct simulation *simulation = facts->simulation;
     print_summary(simulation, view, term);
+    if (view->outcome)
+        simulate_print_changes(facts, view, term);
+    if (view->growth)
+        simulate_print_growth(view->growth, term);
+    if (view->removable)
+        simulate_print_removable(facts, view, term);
     if (simulation->input->cluster.live_nodes) {
-        print_usage(simulation, view, term);
+        print_usage(facts, view, term);
         simulate_print_totals(&simulation->input->cluster, facts->totals.items, facts->totals.len, term);
         simulate_print_nodes(facts, term);
     }

@@ -6,6 +6,7 @@
 #include "input/admission.h"
 
 #define NAME_FIELD "metadata.name"
+#define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
 
 void daemon_tolerations(struct pod_spec *spec, struct arena *arena)
 {
@@ -87,4 +88,11 @@ struct str daemon_node(const struct pod *pod)
             if (str_is(field->key, NAME_FIELD) && field->op == OP_IN && field->values.len == 1)
                 return field->values.items[0];
     return (struct str){ 0 };
+}
+
+bool pod_stays_with_node(const struct pod *pod)
+{
+    const struct owner_ref *owner = controller_of(&pod->meta);
+    return (owner && str_is(owner->kind, "DaemonSet")) ||
+           str_map_get(&pod->meta.annotations, STR(MIRROR_ANNOTATION));
 }

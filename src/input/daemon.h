@@ -14,4 +14,7 @@ void daemon_pin(struct pod_spec *spec, struct str node, struct arena *arena);
 /* The node that a pod is on or tied to; empty when there is none. */
 struct str daemon_node(const struct pod *pod);
 
+/* Leaves with its node: a mirror pod, or one of a DaemonSet. */
+bool pod_stays_with_node(const struct pod *pod);
+
 #endif

@@ -27,6 +27,9 @@ struct expansion {
     bool starts_in_order;
     VEC(struct owner *) ordered; /* these StatefulSets */
     bool ran;
+    VEC(const struct pod *) leaving; /* that are made again, behind those that are lacking */
+    size_t returned;                 /* how many of them were: the last ones of `pods` */
+    struct idmap successors;         /* by the address of a pod: the one that was made in its place */
 };
 
 /* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
@@ -39,6 +42,12 @@ void expansion_release(struct expansion *expansion);
 struct pod *expansion_placed(struct expansion *expansion, const struct pod *placed);
 /* The pod that the victim's controller makes in its place, or NULL when none does. */
 struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim);
+/* The same for a pod whose controller is of any kind, also one that is not known here. */
+struct pod *expansion_bring_back(struct expansion *expansion, const struct pod *leaving);
+/* The pod has not left after all. */
+void expansion_keep(struct expansion *expansion, const struct pod *pod);
+/* The pod that was made in place of this one, or in place of that in turn; NULL: none was. */
+const struct pod *expansion_successor(const struct expansion *expansion, const struct pod *pod);
 /* A line on standard error about pods that StatefulSets did not make, because one before them has no node. */
 void expansion_warn_not_started(const struct expansion *expansion);
 /* Another pod of the workload, which need not be in the input, beyond those that it wants. Of a DaemonSet it is tied to

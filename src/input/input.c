@@ -106,14 +106,54 @@ static int read_policies(struct input *input, const struct input_options *option
 }
 
 /* ---- the model ---- */
+/* Those of removed nodes and pods that leave are there at first: the cluster as it is without the changes. */
+static void add_what_leaves(struct input *input)
+{
+    vec_for(&input->changes.departures, departure)
+        if (departure->cause == CHANGE_SCALE) {
+            cluster_add_pod(&input->cluster, departure->pod);
+            input->running++;
+        }
+}
+
+static void set_removed_nodes(struct input *input)
+{
+    vec_for(&input->changes.list, change)
+        if (change->kind == CHANGE_REMOVE) {
+            cluster_set_node(&input->cluster, (const struct node *)change->object);
+            *vec_push(&input->changes.removed_rows) = cluster_row(&input->cluster, change->object->name);
+        }
+}
+
+static void take_away(struct input *input)
+{
+    struct cluster *cluster = &input->cluster;
+    struct changes *changes = &input->changes;
+    usage_take(cluster, &changes->arena, &changes->before);
+    vec_for(&changes->list, change)
+        if (change->kind == CHANGE_ADD)
+            for (uint32_t r = 0; r < changes->before.resources; r++)
+                changes->before.alloc[r][cluster_row(cluster, change->object->name)] = 0;
+    vec_for(&changes->departures, departure) {
+        const struct meta *meta = &departure->pod->meta;
+        cluster_remove_pod(cluster, cluster_find_pod(cluster, meta->namespace, meta->name));
+        if (departure->fate == FATE_RETURNS)
+            *vec_push(&input->expansion.leaving) = departure->pod;
+    }
+    vec_for(&changes->list, change)
+        if (change->kind == CHANGE_REMOVE)
+            cluster_remove_node(cluster, change->object->name);
+}
+
 /* Policies come before pods: each gets its policy as it does. */
-static void build(struct input *input, const struct features *features)
+static void build(struct input *input)
 {
     cluster_init(&input->cluster);
-    if (features)
-        input->cluster.features = *features;
+    if (input->options.features)
+        input->cluster.features = *input->options.features;
     input->cluster_ready = true;
     add_objects(input, KIND_NODE);
+    set_removed_nodes(input);
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
@@ -123,16 +163,32 @@ static void build(struct input *input, const struct features *features)
         policies_use(&input->policies, input->policy_set);
     }
     add_objects(input, KIND_POD);
+    add_what_leaves(input);
+    if (input_is_changed(input))
+        take_away(input);
+}
+
+static int change_and_build(struct input *input, const struct change_requests *changes, struct error *err)
+{
+    int r = changes->len ? changes_apply(&input->changes, &input->load, changes, err) : 0;
+    if (r < 0)
+        return r;
+    expansion_init(&input->expansion, &input->load);
+    input->expansion_ready = true;
+    r = read_policies(input, &input->options, err);
+    if (r == 0)
+        build(input);
+    return r;
 }
 
 void input_rebuild(struct input *input)
 {
-    struct features features = input->cluster.features;
+    assert(!input_is_changed(input));
     policies_release(&input->policies);
     input->policies = (struct policies){ 0 };
     cluster_release(&input->cluster);
     input->running = 0;
-    build(input, &features);
+    build(input);
 }
 
 /* What was read is no cluster at all. */
@@ -157,9 +213,22 @@ int input_check_nodes(const struct input *input, struct error *err)
                                       "nodes -o json` prints them");
 }
 
+static void keep_options(struct input *input, const struct input_options *options)
+{
+    input->options = *options;
+    input->options.paths_len = input->options.templates_len = 0;
+    input->options.list = NULL;
+    input->options.changes = (struct change_requests){ 0 };
+    if (!options->features)
+        return;
+    input->features = *options->features;
+    input->options.features = &input->features;
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
+    keep_options(input, options);
     input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
     if (r == 0 && options->list)
@@ -178,12 +247,21 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);
-    expansion_init(&input->expansion, &input->load);
-    input->expansion_ready = true;
-    r = read_policies(input, options, err);
-    if (r == 0)
-        build(input, options->features);
-    return r;
+    load_save(&input->load, &input->read);
+    return change_and_build(input, &options->changes, err);
+}
+
+int input_fork(struct input *fork, const struct input *from, const char *config,
+               const struct change_requests *changes, struct error *err)
+{
+    *fork = (struct input){ .registry = from->registry, .is_live = from->is_live };
+    keep_options(fork, &from->options);
+    if (config)
+        fork->options.config = config;
+    load_fork(&fork->load, &from->load, &from->read);
+    load_save(&fork->load, &fork->read);
+    int r = load_config(fork, &fork->options, err);
+    return r < 0 ? r : change_and_build(fork, changes, err);
 }
 
 void input_release(struct input *input)
@@ -196,8 +274,10 @@ void input_release(struct input *input)
         expansion_release(&input->expansion);
     if (input->config_ready)
         config_release(&input->config);
+    changes_release(&input->changes);
     arena_release(&input->config_arena);
     templates_release(&input->templates);
+    load_state_release(&input->read);
     load_release(&input->load);
 }
 

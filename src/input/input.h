@@ -4,24 +4,10 @@
 
 #include "config/config.h"
 #include "framework/profile.h"
+#include "input/changes.h"
 #include "input/expand.h"
 #include "input/template.h"
 #include "policy/policies.h"
-
-struct input {
-    struct load load;
-    struct expansion expansion;
-    struct arena config_arena;
-    struct scheduler_config config;
-    const struct registry *registry;
-    struct cluster cluster;
-    struct policies policies; /* of the cluster; without a cluster: none */
-    struct policy_set *policy_set;
-    struct templates templates;
-    bool cluster_ready, expansion_ready, config_ready;
-    bool is_live;   /* a cluster was listed */
-    size_t running; /* pods that occupy a node */
-};
 
 struct listing;
 
@@ -40,14 +26,43 @@ struct input_options {
     bool is_strict;       /* unknown fields are an error */
     bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
+    struct change_requests changes;
+};
+
+struct input {
+    struct input_options options; /* but for what is read: paths, the listing, templates, changes */
+    struct features features;     /* of the options */
+    struct load load;
+    struct load_state read; /* the objects of the load as they were read */
+    struct changes changes; /* that were asked for */
+    struct expansion expansion;
+    struct arena config_arena;
+    struct scheduler_config config;
+    const struct registry *registry;
+    struct cluster cluster;
+    struct policies policies; /* of the cluster; without a cluster: none */
+    struct policy_set *policy_set;
+    struct templates templates;
+    bool cluster_ready, expansion_ready, config_ready;
+    bool is_live;   /* a cluster was listed */
+    size_t running; /* pods that occupy a node */
 };
 
 /* Reads everything and builds the model with nodes, running pods, claims and all else but pending pods. Warnings go to
  * standard error. */
 int input_open(struct input *input, const struct input_options *options, struct error *err);
+/* Another input with the same objects, other changes and another configuration (NULL: the same). `from` stays. */
+int input_fork(struct input *fork, const struct input *from, const char *config,
+               const struct change_requests *changes, struct error *err);
 void input_release(struct input *input);
-/* The model as it was when the input was opened, with the claims that were made since. The old one is gone. */
+/* The model as it was when the input was opened without changes, with the claims that were made since. The old one is
+ * gone. */
 void input_rebuild(struct input *input);
+/* Were changes asked for? */
+static inline bool input_is_changed(const struct input *input)
+{
+    return input->changes.list.len > 0;
+}
 /* Puts claims that were made since the last call into the model. */
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */

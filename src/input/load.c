@@ -63,6 +63,65 @@ void load_add(struct load *load, enum api_kind kind, struct meta *object)
     insert(load, kind, object);
 }
 
+void load_put(struct load *load, enum api_kind kind, struct meta *object)
+{
+    size_t place = insert(load, kind, object);
+    if (place != SIZE_MAX)
+        load->objects[kind].items[place] = object;
+}
+
+/* The list has changed: names lead to other places. */
+static void index_names(struct load *load, enum api_kind kind)
+{
+    strmap_release(&load->by_name[kind]);
+    for (size_t i = 0; i < load->objects[kind].len; i++) {
+        const struct meta *object = load->objects[kind].items[i];
+        struct str full = full_name(&load->key, object->namespace, object->name);
+        strmap_put(&load->by_name[kind], arena_str(&load->arena, full), (void *)(i + 1));
+    }
+}
+
+void load_retain(struct load *load, enum api_kind kind, bool (*keeps)(void *user, const struct meta *object),
+                 void *user)
+{
+    object_vec *objects = &load->objects[kind];
+    size_t len = 0;
+    vec_for(objects, object)
+        if (keeps(user, *object))
+            objects->items[len++] = *object;
+    if (len == objects->len)
+        return;
+    objects->len = len;
+    index_names(load, kind);
+}
+
+void load_save(const struct load *load, struct load_state *ret)
+{
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        vec_for(&load->objects[kind], object)
+            *vec_push(&ret->objects[kind]) = *object;
+}
+
+void load_fork(struct load *ret, const struct load *from, const struct load_state *state)
+{
+    *ret = (struct load){ .reads_config_maps = from->reads_config_maps };
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        vec_for(&state->objects[kind], object)
+            *vec_push(&ret->objects[kind]) = *object;
+        index_names(ret, (enum api_kind)kind);
+    }
+    vec_for(&from->finished, pod)
+        *vec_push(&ret->finished) = *pod;
+    vec_for(&from->written, object)
+        *vec_push(&ret->written) = *object;
+}
+
+void load_state_release(struct load_state *state)
+{
+    for (size_t kind = 0; kind < KIND_COUNT; kind++)
+        vec_release(&state->objects[kind]);
+}
+
 static int compare_meta(const void *a, const void *b)
 {
     const struct meta *x = *(struct meta *const *)a, *y = *(struct meta *const *)b;

@@ -55,7 +55,21 @@ struct str full_name(struct strbuf *buf, struct str namespace, struct str name);
 void *load_find(const struct load *load, enum api_kind kind, struct str namespace, struct str name);
 /* Adds an object that the input implies, unless one of that name is there. */
 void load_add(struct load *load, enum api_kind kind, struct meta *object);
+/* Adds an object, or puts it in the place of the one of that name. */
+void load_put(struct load *load, enum api_kind kind, struct meta *object);
+/* Only those objects of a kind stay that `keeps` accepts. */
+void load_retain(struct load *load, enum api_kind kind, bool (*keeps)(void *user, const struct meta *object),
+                 void *user);
 /* The objects of a kind by namespace and name, as an API server lists them; the caller frees. */
 struct meta **load_sorted(const struct load *load, enum api_kind kind);
+
+/* Which objects there are at a moment. */
+struct load_state {
+    object_vec objects[KIND_COUNT];
+};
+void load_save(const struct load *load, struct load_state *ret);
+/* Another load with the objects of that moment, which are shared: `from` stays longer. */
+void load_fork(struct load *ret, const struct load *from, const struct load_state *state);
+void load_state_release(struct load_state *state);
 
 #endif

@@ -4,6 +4,8 @@
 #include "api/fields.h"
 #include "api/labels.h"
 
+#define HASH_LABEL "pod-template-hash"
+
 /* The kinds that make pods or ReplicaSets. */
 static const enum api_kind controller_kinds[] = { KIND_REPLICA_SET, KIND_STATEFUL_SET,
                                                   KIND_DAEMON_SET,  KIND_JOB,
@@ -99,4 +101,33 @@ void owners_release(struct owners *owners)
     strmap_release(&owners->by_key);
     strbuf_release(&owners->scratch);
     arena_release(&owners->arena);
+}
+
+/* ---- as people know them ---- */
+
+/* The name of the Deployment whose ReplicaSet is not in the input: NAME-HASH, HASH being a label of the pod. */
+static bool deployment_of(const struct load *load, const struct meta *pod, const struct owner_ref *set,
+                          struct str *ret)
+{
+    const struct workload *known = load_find(load, KIND_REPLICA_SET, pod->namespace, set->name);
+    const struct owner_ref *above = known ? controller_of(&known->meta) : NULL;
+    const struct str *hash = str_map_get(&pod->labels, STR(HASH_LABEL));
+    if (above) {
+        *ret = above->name;
+        return str_is(above->kind, "Deployment");
+    }
+    if (!hash || hash->len + 1 >= set->name.len || !str_ends_with(set->name, *hash))
+        return false;
+    *ret = str_slice(set->name, 0, set->name.len - hash->len - 1);
+    return true;
+}
+
+void owners_workload(const struct load *load, const struct meta *pod, struct str *ret_kind,
+                     struct str *ret_name)
+{
+    const struct owner_ref *owner = controller_of(pod);
+    *ret_kind = owner ? owner->kind : STR("Pod");
+    *ret_name = owner ? owner->name : (struct str){ 0 };
+    if (owner && str_is(owner->kind, "ReplicaSet") && deployment_of(load, pod, owner, ret_name))
+        *ret_kind = STR("Deployment");
 }

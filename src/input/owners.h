@@ -39,4 +39,9 @@ struct owner *owners_get(struct owners *owners, enum api_kind kind, struct str n
 /* The controller of an object, or NULL where it has none, or one of another kind. */
 struct owner *owners_of(struct owners *owners, const struct meta *meta);
 
+/* The controller of a pod as people know it: the Deployment of a ReplicaSet. The kind Pod and no name where there is
+ * none. */
+void owners_workload(const struct load *load, const struct meta *pod, struct str *ret_kind,
+                     struct str *ret_name);
+
 #endif

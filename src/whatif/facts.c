@@ -4,48 +4,14 @@
 #include <math.h>
 
 #include "api/labels.h"
-
-#define MIRROR_ANNOTATION "kubernetes.io/config.mirror"
-#define HASH_LABEL "pod-template-hash"
+#include "input/daemon.h"
 
 /* ---- workloads ---- */
 
-bool fact_stays_with_node(const struct pod *pod)
-{
-    const struct owner_ref *owner = controller_of(&pod->meta);
-    return (owner && str_is(owner->kind, "DaemonSet")) ||
-           str_map_get(&pod->meta.annotations, STR(MIRROR_ANNOTATION));
-}
-
-/* The name of the Deployment whose ReplicaSet is not in the input: NAME-HASH, HASH being a label of the pod. */
-static bool deployment_of(const struct load *load, const struct meta *pod, const struct owner_ref *set,
-                          struct str *ret)
-{
-    const struct workload *known = load_find(load, KIND_REPLICA_SET, pod->namespace, set->name);
-    const struct owner_ref *above = known ? controller_of(&known->meta) : NULL;
-    const struct str *hash = str_map_get(&pod->labels, STR(HASH_LABEL));
-    if (above) {
-        *ret = above->name;
-        return str_is(above->kind, "Deployment");
-    }
-    if (!hash || hash->len + 1 >= set->name.len || !str_ends_with(set->name, *hash))
-        return false;
-    *ret = str_slice(set->name, 0, set->name.len - hash->len - 1);
-    return true;
-}
-
 struct fact_workload fact_workload_of(const struct load *load, const struct meta *pod)
 {
-    const struct owner_ref *owner = controller_of(pod);
     struct fact_workload found = { .namespace = pod->namespace };
-    if (!owner) {
-        found.kind = STR("Pod");
-        return found;
-    }
-    found.kind = owner->kind;
-    found.name = owner->name;
-    if (str_is(owner->kind, "ReplicaSet") && deployment_of(load, pod, owner, &found.name))
-        found.kind = STR("Deployment");
+    owners_workload(load, pod, &found.kind, &found.name);
     return found;
 }
 
@@ -148,13 +114,12 @@ bool fact_is_placed(const struct facts *facts, const struct sim_record *record)
 static void collect_finals(struct facts *facts)
 {
     const struct simulation *simulation = facts->simulation;
-    _cleanup_(idmap_release) struct idmap last = { 0 }; /* records by the addresses of their pods */
     vec_for(&simulation->victims, victim)
         idmap_put(&facts->evicted, (uintptr_t)*victim, (void *)*victim);
     vec_for(&simulation->records, record)
-        idmap_put(&last, (uintptr_t)record->pod, record);
+        idmap_put(&facts->last, (uintptr_t)record->pod, record);
     vec_for(&simulation->records, record)
-        if (idmap_get(&last, (uintptr_t)record->pod) == record)
+        if (idmap_get(&facts->last, (uintptr_t)record->pod) == record)
             *vec_push(&facts->finals) = record;
 }
 
@@ -163,14 +128,14 @@ static void collect_finals(struct facts *facts)
 static double used_share(const struct simulation *simulation, uint32_t resource, uint32_t row)
 {
     const struct columns *col = &simulation->input->cluster.col;
-    int64_t used = resource < simulation->after.resources ? simulation->after.used[resource][row] : 0;
+    int64_t used = usage_used(&simulation->after, resource, row);
     return col->alloc[resource][row] > 0 ? (double)used / (double)col->alloc[resource][row] : 0;
 }
 
 static bool is_empty(const struct node_entry *node)
 {
     vec_for(&node->pods, pod)
-        if (!fact_stays_with_node(pod_info_object(*pod)))
+        if (!pod_stays_with_node(pod_info_object(*pod)))
             return false;
     return true;
 }
@@ -214,7 +179,38 @@ static void collect_nodes(struct facts *facts)
     vec_sort(&facts->nodes, fullest_first);
 }
 
+static int place_by_name(const void *a, const void *b)
+{
+    const struct fact_place *x = a, *y = b;
+    return str_cmp(x->meta->name, y->meta->name);
+}
+
+static void collect_places(struct facts *facts)
+{
+    const struct input *input = facts->simulation->input;
+    const struct changes *changes = &input->changes;
+    size_t removed = 0;
+    vec_for(&input->load.objects[KIND_NODE], node)
+        *vec_push(&facts->places) = (struct fact_place){ *node, cluster_row(&input->cluster, (*node)->name),
+                                                         changes_of_node(changes, (*node)->name) };
+    vec_for(&changes->list, change)
+        if (change->kind == CHANGE_REMOVE)
+            *vec_push(&facts->places) =
+                (struct fact_place){ change->object, changes->removed_rows.items[removed++], CHANGE_REMOVE };
+    vec_sort(&facts->places, place_by_name);
+}
+
 /* ---- totals ---- */
+
+/* What the cluster had without the changes. */
+static void add_before(struct facts *facts, struct fact_total *total)
+{
+    const struct usage *before = &facts->simulation->before;
+    vec_for(&facts->places, place) {
+        total->before += usage_used(before, total->resource, place->row);
+        total->allocatable_before += usage_alloc(before, total->resource, place->row);
+    }
+}
 
 static void collect_totals(struct facts *facts)
 {
@@ -222,12 +218,12 @@ static void collect_totals(struct facts *facts)
     const struct columns *col = &simulation->input->cluster.col;
     for (uint32_t r = 0; r < col->resources; r++) {
         struct fact_total total = { .resource = r, .hole_row = ROW_NONE };
+        add_before(facts, &total);
         vec_for(&facts->nodes, node) {
             uint32_t row = node->row;
-            int64_t after = r < simulation->after.resources ? simulation->after.used[r][row] : 0;
+            int64_t after = usage_used(&simulation->after, r, row);
             int64_t left = MAX(col->alloc[r][row] - after, 0);
             total.allocatable += col->alloc[r][row];
-            total.before += r < simulation->before.resources ? simulation->before.used[r][row] : 0;
             total.after += after;
             if (col->unschedulable[row])
                 continue;
@@ -237,7 +233,7 @@ static void collect_totals(struct facts *facts)
                 total.hole_row = row;
             }
         }
-        if (total.allocatable > 0)
+        if (total.allocatable > 0 || total.allocatable_before > 0)
             *vec_push(&facts->totals) = total;
     }
 }
@@ -248,6 +244,7 @@ void facts_collect(struct facts *facts, const struct simulation *simulation)
     collect_finals(facts);
     collect_workloads(facts);
     collect_nodes(facts);
+    collect_places(facts);
     collect_totals(facts);
 }
 
@@ -259,6 +256,8 @@ void facts_release(struct facts *facts)
     vec_release(&facts->totals);
     vec_release(&facts->nodes);
     vec_release(&facts->finals);
+    vec_release(&facts->places);
+    idmap_release(&facts->last);
     idmap_release(&facts->evicted);
     arena_release(&facts->arena);
 }

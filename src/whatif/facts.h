@@ -10,6 +10,7 @@
 
 struct fact_total {
     uint32_t resource;
+    int64_t allocatable_before;               /* as allocatable, without the changes of the input */
     int64_t allocatable, before, after, free; /* over all nodes; free: what schedulable nodes have left */
     int64_t hole;                             /* the most that one schedulable node has left */
     uint32_t hole_row;                        /* ROW_NONE: none has any */
@@ -33,13 +34,22 @@ struct fact_node {
     bool empty;
 };
 
+/* A node of the input, or one that a change takes away. */
+struct fact_place {
+    const struct meta *meta;
+    uint32_t row; /* of a removed one: only in simulation->before */
+    enum change_kind change;
+};
+
 struct facts {
     const struct simulation *simulation;
     struct arena arena;
+    VEC(struct fact_place) places;         /* by name */
     VEC(struct fact_total) totals;         /* of resources that a node has */
     VEC(struct fact_workload) workloads;   /* that something was decided about, by namespace and name */
     VEC(struct fact_node) nodes;           /* the fullest first */
     VEC(const struct sim_record *) finals; /* the last decision of each pod, in the order of decisions */
+    struct idmap last;                     /* by the address of a pod: its last decision */
     struct idmap evicted;                  /* addresses of pods */
     size_t empty;                          /* nodes */
     double imbalance[2]; /* cpu, memory: the standard deviation of the used share over the nodes */
@@ -51,7 +61,5 @@ void facts_release(struct facts *facts);
 bool fact_is_placed(const struct facts *facts, const struct sim_record *record);
 /* The controller as people know it: the Deployment of a ReplicaSet. The kind Pod and no name where there is none. */
 struct fact_workload fact_workload_of(const struct load *load, const struct meta *pod);
-/* Leaves with its node: a mirror pod, or one of a DaemonSet. */
-bool fact_stays_with_node(const struct pod *pod);
 
 #endif

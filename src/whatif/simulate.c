@@ -35,19 +35,6 @@ static struct str keep_text(struct simulation *simulation, struct str text)
     return *known;
 }
 
-void simulation_take_usage(struct simulation *simulation, struct sim_usage *ret)
-{
-    const struct cluster *cluster = &simulation->input->cluster;
-    size_t rows = cluster->nodes.len;
-    ret->resources = cluster->col.resources;
-    ret->used = arena_array(&simulation->arena, int64_t *, ret->resources);
-    for (uint32_t r = 0; r < ret->resources; r++)
-        ret->used[r] = arena_copy(&simulation->arena, int64_t, cluster->col.used[r], rows, rows);
-    ret->absent = arena_array(&simulation->arena, struct absent_uses, rows);
-    for (uint32_t row = 0; row < rows; row++)
-        ret->absent[row] = cluster_absent_used(cluster, row, &simulation->arena);
-}
-
 /* ---- pods come ---- */
 
 static int add_pod(struct simulation *simulation, const struct pod *pod, struct error *err)
@@ -241,7 +228,7 @@ static void on_notice(void *context, const struct notice *notice)
 static void on_deciding(void *context, const struct profile *profile, struct pod_info *pod, int64_t now_ns)
 {
     struct simulation *simulation = context;
-    const struct sim_options *options = simulation->options;
+    const struct sim_options *options = &simulation->options;
     const struct meta *meta = &pod->api->meta;
     struct explanation explanation;
     if (!str_eq(meta->name, options->explains->name) ||
@@ -385,7 +372,7 @@ static void collect_waiting(struct simulation *simulation)
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err)
 {
-    *simulation = (struct simulation){ .input = input, .options = options };
+    *simulation = (struct simulation){ .input = input, .options = *options };
     const struct http_extenders_options extenders = { .config = &input->config, .binds_nothing = true };
     int r = options->calls_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
     if (r < 0)
@@ -410,11 +397,14 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
     r = add_all(simulation, err);
     if (r < 0)
         return r;
-    simulation_take_usage(simulation, &simulation->before);
+    if (input_is_changed(input))
+        simulation->before = input->changes.before;
+    else
+        usage_take(&input->cluster, &simulation->arena, &simulation->before);
     r = run(simulation, options, err);
     if (r < 0)
         return r;
-    simulation_take_usage(simulation, &simulation->after);
+    usage_take(&input->cluster, &simulation->arena, &simulation->after);
     collect_waiting(simulation);
     return 0;
 }

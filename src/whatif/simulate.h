@@ -37,18 +37,25 @@ struct sim_waiting {
     struct str failed_by; /* as in struct sim_record */
 };
 
-/* How much of each resource the nodes have in use: [resource][row]. */
-struct sim_usage {
-    int64_t **used;
-    uint32_t resources;
-    struct absent_uses *absent; /* by row */
-};
+struct simulation;
 
-struct sim_options;
+struct sim_options {
+    uint64_t seed;
+    int64_t wall_ns;             /* the time of day when the run begins, since 1970 */
+    struct opt_int32 percentage; /* of nodes to score; absent: as configured */
+    bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
+    /* Called at each attempt of this pod, before it is decided; NULL: no pod is explained. */
+    const struct meta *explains;
+    void (*on_explanation)(void *user, const struct explanation *explanation);
+    void *user;
+    const char *(*file_of)(const struct plugin *plugin);
+    /* Called now and then; may be NULL. */
+    void (*progress)(const struct simulation *simulation, double seconds);
+};
 
 struct simulation {
     struct input *input;
-    const struct sim_options *options; /* of the run */
+    struct sim_options options; /* of the run */
     struct engine engine;
     bool engine_ready;
     struct http_extenders *extenders; /* NULL: none are called */
@@ -66,21 +73,7 @@ struct simulation {
     size_t timeouts; /* how often the clock was moved because permission to bind did not come */
     int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
-    struct sim_usage before, after;
-};
-
-struct sim_options {
-    uint64_t seed;
-    int64_t wall_ns;             /* the time of day when the run begins, since 1970 */
-    struct opt_int32 percentage; /* of nodes to score; absent: as configured */
-    bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
-    /* Called at each attempt of this pod, before it is decided; NULL: no pod is explained. */
-    const struct meta *explains;
-    void (*on_explanation)(void *user, const struct explanation *explanation);
-    void *user;
-    const char *(*file_of)(const struct plugin *plugin);
-    /* Called now and then; may be NULL. */
-    void (*progress)(const struct simulation *simulation, double seconds);
+    struct usage before, after; /* before: without the changes of the input */
 };
 
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
@@ -91,8 +84,6 @@ void simulation_release(struct simulation *simulation);
  * ROW_NONE. */
 int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
                       uint32_t *ret_row, struct error *err);
-/* What the nodes have in use now, in the arena of the simulation. */
-void simulation_take_usage(struct simulation *simulation, struct sim_usage *ret);
 /* Seconds of a clock that only goes forward. */
 double now_seconds(void);
 
