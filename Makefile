@@ -6,6 +6,8 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0 # another one each time
 # Tests in a sanitized build take several times as long.
 SLOW = --timeout-multiplier 6
+# Most tests wait more than they compute.
+TEST_JOBS = --num-processes $(shell echo $$(($$(nproc) * 2)))
 # gcc's thread sanitizer does not start if the kernel randomizes more than 28 bits of addresses.
 UNSPREAD = $(shell [ $$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) -le 28 ] || echo setarch -R)
 MESON_FLAGS ?= -Dwerror=true
@@ -42,7 +44,7 @@ test-programs: build/.with-tests
 
 test: test-programs ## Build, and run every test that needs no Kubernetes
 	@rm -f build/meson-logs/testlog.json
-	-meson test -C build --no-rebuild --print-errorlogs
+	-meson test -C build --no-rebuild --print-errorlogs $(TEST_JOBS)
 	@tools/test-report build/meson-logs/testlog.json
 
 demo: all ## Start a development cluster with the examples, and show where pods go (ARGS=--once: and end)
@@ -87,7 +89,7 @@ endef
 # $(call sanitized_tests,FOLDER,WRAPPER,SUITES): the tests in a sanitized build, but for those of the sources, those that
 # count the instructions of the ordinary build, those of what is installed, and these suites.
 define sanitized_tests
-	meson test -C $(1) --no-rebuild --print-errorlogs $(SLOW) $(if $(2),--wrapper '$(2)') $(addprefix --no-suite ,house linear packaging $(3))
+	meson test -C $(1) --no-rebuild --print-errorlogs $(TEST_JOBS) $(SLOW) $(if $(2),--wrapper '$(2)') $(addprefix --no-suite ,house linear packaging $(3))
 endef
 
 # The quick e2e tests with the scheduler of that build.

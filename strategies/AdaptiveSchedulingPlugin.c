@@ -9,13 +9,15 @@
  * by step, when its reason is gone. A condition ends only when its value is some way beyond the threshold, so that
  * weights do not go back and forth.
  *
- * Weights move when an attempt begins, before anything of it is decided, and not while it is under way. */
+ * Weights move when an attempt begins, before anything of it is decided, and not while it is under way. All nodes and
+ * pods are looked at once per interval: a part with each attempt, and with each tick. */
 #include <stdlib.h>
 
 #include "workloads.h"
 
 #define NAME "AdaptiveSchedulingPlugin"
 #define SECOND LOAD_SECOND_NS
+#define TICK_NS (SECOND / 5)
 enum { WEIGHTS_MAX = 16, RULES_MAX = 64, REASON_LEN = 256 };
 
 /* ---- arguments ---- */
@@ -136,8 +138,9 @@ struct self {
     uint32_t weights_len;
     struct rule rules[RULES_MAX];
     uint32_t rules_len;
-    uint32_t holds; /* conditions of the cluster: 1 << enum condition */
-    int64_t surveyed_at;
+    uint32_t holds;      /* conditions of the cluster: 1 << enum condition */
+    int64_t surveyed_at; /* when the last survey began; 0: none has */
+    bool is_known;       /* one has ended */
 };
 
 /* What is kept about a namespace: workload.more. */
@@ -308,6 +311,8 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     workloads_init(&self->workloads, env, NAME,
                    &(struct workloads_options){ args->window_ns, args->short_ns, args->long_ns });
     self->workloads.is_needed = is_needed;
+    if (self->rules_len)
+        berth_tick_every(env->handle, TICK_NS);
     *ret_self = self;
     return 0;
 }
@@ -462,16 +467,38 @@ static void evaluate(struct self *self, struct workload *workload, int64_t now)
     }
 }
 
-/* ---- slots ---- */
-static void survey(struct self *self, const struct berth_cluster *cluster, int64_t now)
+/* ---- the survey ---- */
+static void go_on(struct self *self, const struct berth_cluster *cluster, bool all_the_rest, int64_t now)
 {
-    if (self->surveyed_at && now - self->surveyed_at < self->args->interval_ns && now >= self->surveyed_at)
+    if (!workloads_survey(&self->workloads, cluster, all_the_rest, now))
         return;
-    self->surveyed_at = now;
-    workloads_survey(&self->workloads, cluster, now);
+    self->is_known = true;
     self->holds = which_hold(self, NULL, CONDITION_OF_CLUSTER, CONDITION_COUNT, self->holds, now);
 }
 
+static bool is_due(const struct self *self, int64_t now)
+{
+    bool is_early = now >= self->surveyed_at && now - self->surveyed_at < self->args->interval_ns;
+    return !self->workloads.is_surveying && (!self->surveyed_at || !is_early);
+}
+
+static void begin(struct self *self, const struct berth_cluster *cluster, bool whole, int64_t now)
+{
+    self->surveyed_at = now;
+    go_on(self, cluster, whole, now);
+}
+
+/* Also while there are no attempts. Before the first one the cluster may be incomplete. */
+static void tick(void *data, const struct berth_cluster *cluster, int64_t now)
+{
+    struct self *self = data;
+    if (self->workloads.is_surveying)
+        go_on(self, cluster, false, now);
+    else if (self->surveyed_at && is_due(self, now))
+        begin(self, cluster, false, now);
+}
+
+/* ---- slots ---- */
 static void observe(void *data, const struct berth_observation *what)
 {
     struct self *self = data;
@@ -484,14 +511,17 @@ static void observe(void *data, const struct berth_observation *what)
         workloads_gone(&self->workloads, pod, now);
         return;
     }
-    if (kind == BERTH_ATTEMPT_BEGINS)
-        survey(self, berth_observed_cluster(what), now);
+    /* What goes on does so where an attempt ends: its beginning is told twice if it is explained. */
+    if (kind == BERTH_ATTEMPT_BEGINS && is_due(self, now))
+        begin(self, berth_observed_cluster(what), berth_observed_alone(what), now);
+    else if (kind != BERTH_ATTEMPT_BEGINS && self->workloads.is_surveying)
+        go_on(self, berth_observed_cluster(what), false, now);
     struct workload *workload =
         workloads_get(&self->workloads, berth_object_namespace(berth_info_pod(pod)), now);
     if (kind != BERTH_ATTEMPT_BEGINS)
         workloads_attempt(&self->workloads, workload, kind == BERTH_ATTEMPT_PLACED, berth_observed_wait(what),
                           now);
-    else if (workload)
+    else if (workload && self->is_known)
         evaluate(self, workload, now);
 }
 
@@ -520,6 +550,7 @@ static const struct berth_plugin adaptive_scheduling = {
     .release = release,
     .weigh = weigh,
     .observe = observe,
+    .tick = tick,
     .reads = reads,
     .kinds = kinds,
 };

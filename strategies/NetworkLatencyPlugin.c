@@ -127,6 +127,13 @@ static int check(struct self *self, const struct args *args, struct berth_error 
     return 0;
 }
 
+/* Without a name: none. */
+static bool watch_one(const struct berth_handle *handle, const char *kind, struct berth_str namespace_,
+                      struct berth_str name)
+{
+    return berth_watch_only(handle, kind, namespace_, name.len ? name : berth_text(BERTH_NONE));
+}
+
 static int init(const struct berth_env *env, void **ret_self, struct berth_error *err)
 {
     struct self *self = berth_alloc(env->arena, sizeof(*self));
@@ -135,10 +142,10 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     *ret_self = self;
     peers_init(&self->peers, args->topology_key.len ? args->topology_key.ptr : "", NULL);
     int r = check(self, args, err);
-    if (r == 0 &&
-        !berth_watch_only(env->handle, CONFIG_MAP, args->config_map.namespace_,
-                          args->config_map.name.len ? args->config_map.name : berth_text(BERTH_NONE)))
-        r = berth_fail(err, "configMap: too many kinds of objects are watched");
+    if (r == 0 && (!watch_one(env->handle, CONFIG_MAP, args->config_map.namespace_, args->config_map.name) ||
+                   !watch_one(env->handle, QUERY, berth_text(NULL), args->prometheus.query)))
+        r = berth_fail(err, "configMap, prometheus: too many kinds of objects are watched");
+    berth_sample_every(env->handle, args->interval_ns);
     return r;
 }
 

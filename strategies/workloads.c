@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SLOTS = 2 * WORKLOADS_MAX };
+/* The work of a part of a survey, of which a pod is one unit and a node four: half a millisecond. */
+enum { SLOTS = 2 * WORKLOADS_MAX, PART_WORK = 1200, NODE_WORK = 4 };
 #define MILLISECOND INT64_C(1000000)
 
 /* ---- counts of the last time ---- */
@@ -174,7 +175,7 @@ static void fill(void *context, struct berth_node_view view, const struct load_s
     node->requested = higher_share(requested, sample);
 }
 
-static void survey_pods(struct workloads *workloads, struct berth_node_view view, int64_t now)
+static size_t survey_pods(struct workloads *workloads, struct berth_node_view view, int64_t now)
 {
     struct berth_pod_infos pods = berth_node_pods(view);
     for (size_t i = 0; i < pods.len; i++) {
@@ -182,38 +183,67 @@ static void survey_pods(struct workloads *workloads, struct berth_node_view view
             workloads_get(workloads, berth_object_namespace(berth_info_pod(pods.items[i])), now);
         if (!workload)
             continue;
-        workload->running++;
-        workload->long_running += now - berth_info_placed_at(pods.items[i]) >= workloads->options.long_ns;
+        struct pod_sums *sums = &workload->counted;
+        sums->running++;
+        sums->long_running += now - berth_info_placed_at(pods.items[i]) >= workloads->options.long_ns;
         for (int j = 0; j < LOAD_RESOURCES; j++)
-            workload->requests[j] += (double)berth_pod_request(pods.items[i], workloads->load.numbers[j]);
+            sums->requests[j] += (double)berth_pod_request(pods.items[i], workloads->load.numbers[j]);
     }
+    return pods.len;
 }
 
-/* Mean and deviation in one pass over shares from 0 to about 1. */
-void workloads_survey(struct workloads *workloads, const struct berth_cluster *cluster, int64_t now)
+static size_t survey_node(struct workloads *workloads, struct berth_node_view view, int64_t now)
+{
+    struct node_sums *sums = &workloads->node_count;
+    const struct node_use *node = load_row(&workloads->load, view);
+    double use = load_usable(&workloads->load, &node->row, view, now) ? node->use : node->requested;
+    sums->nodes++;
+    sums->use += use;
+    sums->squares += use * use;
+    for (int j = 0; j < LOAD_RESOURCES; j++)
+        sums->allocatable[j] += (double)berth_node_allocatable(view, workloads->load.numbers[j]);
+    return NODE_WORK + survey_pods(workloads, view, now);
+}
+
+static void begin_survey(struct workloads *workloads, const struct berth_cluster *cluster)
+{
+    load_begin(&workloads->load, cluster);
+    workloads->node_count = (struct node_sums){ 0 };
+    workloads->next = 0;
+    for (uint32_t i = 0; i < workloads->len; i++)
+        workloads->items[i].counted = (struct pod_sums){ 0 };
+}
+
+static void end_survey(struct workloads *workloads)
+{
+    workloads->nodes = workloads->node_count;
+    for (uint32_t i = 0; i < workloads->len; i++)
+        workloads->items[i].pods = workloads->items[i].counted;
+}
+
+bool workloads_survey(struct workloads *workloads, const struct berth_cluster *cluster, bool all_the_rest,
+                      int64_t now)
 {
     struct berth_rows rows = berth_nodes(cluster);
-    double sum = 0, squares = 0;
-    for (uint32_t i = 0; i < workloads->len; i++) {
-        workloads->items[i].running = workloads->items[i].long_running = 0;
-        memset(workloads->items[i].requests, 0, sizeof(workloads->items[i].requests));
-    }
-    memset(workloads->allocatable, 0, sizeof(workloads->allocatable));
-    load_begin(&workloads->load, cluster);
-    for (uint32_t i = 0; i < rows.len; i++) {
-        struct berth_node_view view = berth_node(cluster, rows.items[i]);
-        const struct node_use *node = load_row(&workloads->load, view);
-        double use = load_usable(&workloads->load, &node->row, view, now) ? node->use : node->requested;
-        sum += use;
-        squares += use * use;
-        for (int j = 0; j < LOAD_RESOURCES; j++)
-            workloads->allocatable[j] += (double)berth_node_allocatable(view, workloads->load.numbers[j]);
-        survey_pods(workloads, view, now);
-    }
-    workloads->nodes = rows.len;
-    workloads->mean = rows.len ? sum / rows.len : 0;
-    double variance = rows.len ? squares / rows.len - workloads->mean * workloads->mean : 0;
-    workloads->spread = variance > 0 ? sqrt(variance) : 0;
+    size_t work = 0;
+    if (!workloads->is_surveying)
+        begin_survey(workloads, cluster);
+    else
+        load_refresh(&workloads->load, cluster);
+    for (; workloads->next < rows.len && (all_the_rest || work < PART_WORK); workloads->next++)
+        work += survey_node(workloads, berth_node(cluster, rows.items[workloads->next]), now);
+    workloads->is_surveying = workloads->next < rows.len;
+    if (!workloads->is_surveying)
+        end_survey(workloads);
+    return !workloads->is_surveying;
+}
+
+/* In one pass, which is good enough for shares from 0 to about 1. */
+static double spread_of(const struct node_sums *sums)
+{
+    double mean = sums->nodes ? sums->use / sums->nodes : 0;
+    double variance = sums->nodes ? sums->squares / sums->nodes - mean * mean : 0;
+    return variance > 0 ? sqrt(variance) : 0;
 }
 
 /* ---- values ---- */
@@ -226,22 +256,22 @@ static double value_of_namespace(const struct workloads *workloads, const struct
                                  enum condition condition, int64_t now, double *ret_observations)
 {
     const struct window *window = &workload->window;
+    const struct pod_sums *pods = &workload->pods;
     double ended = count_of(workloads, window, COUNT_ENDED, now);
     double failed = count_of(workloads, window, COUNT_FAILED, now);
-    double cpu = share(workload->requests[LOAD_CPU], workloads->allocatable[LOAD_CPU]);
-    double memory = share(workload->requests[LOAD_MEMORY], workloads->allocatable[LOAD_MEMORY]);
-    *ret_observations = workload->running + ended;
+    double cpu = share(pods->requests[LOAD_CPU], workloads->nodes.allocatable[LOAD_CPU]);
+    double memory = share(pods->requests[LOAD_MEMORY], workloads->nodes.allocatable[LOAD_MEMORY]);
+    *ret_observations = pods->running + ended;
     switch (condition) {
     case CONDITION_SHORT_RUNNING:
         return share(count_of(workloads, window, COUNT_SHORT, now), *ret_observations);
     case CONDITION_LONG_RUNNING:
-        return share(workload->long_running + count_of(workloads, window, COUNT_LONG, now),
-                     *ret_observations);
+        return share(pods->long_running + count_of(workloads, window, COUNT_LONG, now), *ret_observations);
     case CONDITION_CPU_HEAVY:
-        *ret_observations = memory > 0 ? workload->running : 0;
+        *ret_observations = memory > 0 ? pods->running : 0;
         return share(cpu, memory);
     case CONDITION_MEMORY_HEAVY:
-        *ret_observations = cpu > 0 ? workload->running : 0;
+        *ret_observations = cpu > 0 ? pods->running : 0;
         return share(memory, cpu);
     default:
         *ret_observations = failed + count_of(workloads, window, COUNT_PLACED, now);
@@ -256,10 +286,10 @@ double workload_value(const struct workloads *workloads, const struct workload *
     if (condition < CONDITION_OF_CLUSTER)
         return value_of_namespace(workloads, workload, condition, now, ret_observations);
     double placed = count_of(workloads, all, COUNT_PLACED, now);
-    *ret_observations = workloads->nodes ? INFINITY : 0; /* they need not be many */
+    *ret_observations = workloads->nodes.nodes ? INFINITY : 0; /* they need not be many */
     switch (condition) {
     case CONDITION_UNEVEN:
-        return workloads->spread;
+        return spread_of(&workloads->nodes);
     case CONDITION_SLOW:
         *ret_observations = placed;
         return share(count_of(workloads, all, COUNT_WAITED_MS, now) / 1000, placed);
@@ -267,7 +297,7 @@ double workload_value(const struct workloads *workloads, const struct workload *
         *ret_observations = placed + count_of(workloads, all, COUNT_FAILED, now);
         return share(placed, *ret_observations);
     default:
-        return workloads->mean;
+        return share(workloads->nodes.use, workloads->nodes.nodes);
     }
 }
 

@@ -1,7 +1,7 @@
 /* workloads.h: what is known about the workload of each namespace, and about the cluster, in numbers.
  *
  *     attempts and ended pods  ──workloads_attempt(), workloads_gone()──▶  counts of the last `window`, in ten parts
- *     nodes and their pods     ──workloads_survey(), once per interval──▶  sums over running pods; use of nodes
+ *     nodes and their pods     ──workloads_survey(), in parts──▶  sums over running pods; use of nodes
  *                              ──workload_value()──▶  a value for each condition, and how many observations it has
  *
  * All of it comes from berth and its clock, and depends on nothing else: a replay computes the same. */
@@ -42,12 +42,21 @@ struct window {
     int64_t counts[WINDOW_PARTS][COUNT_KINDS];
 };
 
+/* ---- a survey: sums over all nodes and their pods ---- */
+struct pod_sums {
+    double running, long_running, requests[LOAD_RESOURCES];
+};
+struct node_sums {
+    double allocatable[LOAD_RESOURCES], use, squares; /* shares, from 0 to about 1 */
+    uint32_t nodes;
+};
+
 /* ---- a namespace ---- */
 struct workload {
     char *name;
     uint64_t hash;
     struct window window;
-    double running, long_running, requests[LOAD_RESOURCES]; /* of the last survey */
+    struct pod_sums pods, counted; /* of the last survey; of the one that is under way */
     int64_t used_at;
     void *more; /* the caller's; freed with the rest. NULL at first */
 };
@@ -59,9 +68,10 @@ struct workloads_options {
 struct workloads {
     struct workloads_options options;
     struct load load;
-    struct window window;                             /* of all attempts of the profile */
-    double allocatable[LOAD_RESOURCES], mean, spread; /* of the last survey */
-    uint32_t nodes;
+    struct window window;               /* of all attempts of the profile */
+    struct node_sums nodes, node_count; /* of the last survey; of the one that is under way */
+    bool is_surveying;
+    uint32_t next; /* the node with which it goes on, by its place among all */
     struct workload *items;
     uint32_t len, slots[2 * WORKLOADS_MAX]; /* hash table of numbers + 1 */
     int64_t full_until;                     /* there was no place for a namespace, and will be none before */
@@ -80,8 +90,11 @@ struct workload *workloads_get(struct workloads *workloads, struct berth_str nam
 void workloads_attempt(struct workloads *workloads, struct workload *workload, bool is_placed,
                        int64_t waited_ns, int64_t now);
 void workloads_gone(struct workloads *workloads, const struct berth_pod_info *pod, int64_t now);
-/* Looks at all nodes and their pods. */
-void workloads_survey(struct workloads *workloads, const struct berth_cluster *cluster, int64_t now);
+/* Looks at nodes and their pods, as many as take less than a millisecond, or at all the rest. The first call begins a
+ * survey; one that returns true has ended it, and until then the values are those of the one before. Between two calls
+ * the cluster may change: a pod that moves meanwhile may count twice, or not. */
+bool workloads_survey(struct workloads *workloads, const struct berth_cluster *cluster, bool all_the_rest,
+                      int64_t now);
 
 /* The number of observations that the value is made from. Of the cluster: `workload` is not used. */
 double workload_value(const struct workloads *workloads, const struct workload *workload,

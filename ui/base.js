@@ -27,7 +27,7 @@
             else
                 element.setAttribute(name, value === true ? "" : String(value));
         }
-        for (const child of children.flat())
+        for (const child of children.flat(Infinity))
             if (child !== null && child !== undefined)
                 element.append(child);
     }
@@ -77,6 +77,8 @@
         return resource === "cpu" ? "cores" : "";
     };
     berth.duration = function (seconds) {
+        if (seconds < 0.001)
+            return Math.round(seconds * 1e6) + " µs";
         if (seconds < 1)
             return Math.round(seconds * 1000) + " ms";
         if (seconds < 120)
@@ -124,10 +126,18 @@
     const drawings = new Set();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     dark.addEventListener("change", () => drawings.forEach((draw) => draw()));
-    // Draws now, and again when the colours or the size of the element change. The element must be in the document.
+    // Draws once the element is in the document, and again when the colours or its size change, until it is removed.
     berth.drawn = function (element, draw) {
+        const observer = new ResizeObserver(() => {
+            if (element.isConnected) {
+                draw();
+            } else {
+                observer.disconnect();
+                drawings.delete(draw);
+            }
+        });
         drawings.add(draw);
-        new ResizeObserver(draw).observe(element);
+        observer.observe(element);
     };
     berth.colour = function (name) {
         return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();

@@ -32,7 +32,8 @@
         for (const group of state.groups) {
             const text = group.name + " (" + berth.number(group.items.length) + ")";
             const across = Math.max(1, Math.floor(width / side));
-            const columns = Math.min(across, Math.max(Math.ceil(Math.sqrt(group.items.length * 2.2)), state.groups.length < 2 ? across : 1));
+            const compact = Math.ceil(Math.sqrt(group.items.length * 2.2));
+            const columns = state.groups.length < 2 || 2 * compact > across ? across : compact;
             const rows = Math.ceil(group.items.length / columns);
             const groupWidth = Math.max(columns * side, titled ? text.length * charWidth : 0);
             if (x > 0 && x + groupWidth > width) {

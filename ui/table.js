@@ -147,8 +147,9 @@
         state.scroller = el("div", { class: "scroller", tabindex: "0", role: "region", "aria-label": options.caption,
             onscroll: () => draw(state) }, state.table);
         state.count = el("span", { class: "count", role: "status" });
-        const filters = options.filter !== false && state.rows.length > 5 || options.filter ? filterOf(state, options.caption) : [];
-        const root = el("div", { class: "table" }, el("div", { class: "table-bar" }, filters, state.count), state.scroller);
+        const isFiltered = options.filter !== undefined ? options.filter : state.rows.length > 5;
+        const bar = el("div", { class: "table-bar" }, isFiltered ? filterOf(state, options.caption) : [], state.count);
+        const root = el("div", { class: "table" }, isFiltered || state.rows.length > state.shown ? bar : null, state.scroller);
         root.update = (rows) => {
             state.rows = rows;
             refresh(state);

@@ -621,7 +621,13 @@ struct berth_metric_info {
     V(event, \
       (const struct berth_handle *handle, const void *object, const char *type, const char *reason, \
        const char *action, struct berth_str note), \
-      (handle, object, type, reason, action, note))
+      (handle, object, type, reason, action, note)) \
+    /* init() only: samples and query results that this plugin wants are fetched at this interval, in nanoseconds, */ \
+    /* instead of --samples-interval; 0: at that. Where several plugins want the same, the shortest one counts. */ \
+    V(sample_every, (const struct berth_handle *handle, int64_t interval), (handle, interval)) \
+    /* for observe: nothing will follow, as where objects of files are explained. What is otherwise done in parts, */ \
+    /* so that no decision waits for it, has to be done now. */ \
+    F(bool, observed_alone, (const struct berth_observation *what), (what))
 
 struct berth_host {
     uint32_t abi, size;

@@ -509,4 +509,6 @@ const struct berth_host host_table = {
     .watch_only = host_watch_only,
     .tick_every = host_tick_every,
     .event = host_event,
+    .sample_every = host_sample_every,
+    .observed_alone = host_observed_alone,
 };

@@ -97,6 +97,7 @@ const struct berth_pod_info *host_observed_pod(const struct berth_observation *w
 const struct berth_cluster *host_observed_cluster(const struct berth_observation *what);
 int64_t host_observed_at(const struct berth_observation *what);
 int64_t host_observed_wait(const struct berth_observation *what);
+bool host_observed_alone(const struct berth_observation *what);
 
 /* Node names as PreFilter's result has them: copies, in order, each once. */
 struct node_names host_names(const struct berth_str *items, uint32_t len, struct arena *arena);
@@ -120,6 +121,7 @@ uint64_t host_kind_version(const struct berth_cluster *cluster, const char *kind
 bool host_watch_only(const struct berth_handle *handle, const char *kind, struct berth_str namespace,
                      struct berth_str name);
 void host_tick_every(const struct berth_handle *handle, int64_t interval);
+void host_sample_every(const struct berth_handle *handle, int64_t interval);
 void host_event(const struct berth_handle *handle, const void *object, const char *type, const char *reason,
                 const char *action, struct berth_str note);
 

@@ -152,6 +152,12 @@ void host_tick_every(const struct berth_handle *handle, int64_t interval)
         handle->wishes->tick_every_ns = MAX(interval, 0);
 }
 
+void host_sample_every(const struct berth_handle *handle, int64_t interval)
+{
+    if (handle && handle->wishes)
+        handle->wishes->sample_every_ns = MAX(interval, 0);
+}
+
 /* ---- events ---- */
 void host_event(const struct berth_handle *handle, const void *object, const char *type, const char *reason,
                 const char *action, struct berth_str note)

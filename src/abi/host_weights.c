@@ -59,3 +59,8 @@ int64_t host_observed_wait(const struct berth_observation *what)
 {
     return in_observation(what)->waited_ns;
 }
+
+bool host_observed_alone(const struct berth_observation *what)
+{
+    return in_observation(what)->is_alone;
+}

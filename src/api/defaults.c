@@ -340,9 +340,8 @@ static void default_device_request(struct device_subrequest *request)
         request->count = 1;
 }
 
-static void default_resource_claim(void *ptr, struct arena *arena)
+static void default_resource_claim(void *ptr, struct arena *arena _unused_)
 {
-    (void)arena;
     struct resource_claim *claim = ptr;
     list_for(&claim->spec.requests, request) {
         if (request->exactly)
@@ -350,6 +349,11 @@ static void default_resource_claim(void *ptr, struct arena *arena)
         list_for(&request->first_available, subrequest)
             default_device_request(subrequest);
     }
+}
+
+static void default_claim_of_template(void *ptr, struct arena *arena)
+{
+    default_resource_claim(&((struct resource_claim_template *)ptr)->claim, arena);
 }
 
 /* 1.36 alone has these. */
@@ -381,6 +385,7 @@ static void (*const defaulters[KIND_COUNT])(void *ptr, struct arena *arena) = {
     [KIND_JOB] = default_job,
     [KIND_PRIORITY_CLASS] = default_priority_class,
     [KIND_RESOURCE_CLAIM] = default_resource_claim,
+    [KIND_CLAIM_TEMPLATE] = default_claim_of_template,
     [KIND_RESOURCE_SLICE] = default_resource_slice,
 };
 

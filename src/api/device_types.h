@@ -207,5 +207,9 @@ struct resource_claim {
     } spec; /* spec.devices */
     struct claim_status status;
 };
+struct resource_claim_template {
+    struct meta meta;
+    struct resource_claim claim; /* what a claim for a pod has: metadata and spec */
+};
 
 #endif

@@ -119,9 +119,13 @@ enum api_kind extra_kind_named(struct str text)
     return parsed.api_version.len ? find(&parsed) : KIND_UNKNOWN;
 }
 
-bool extra_kind_is_own(enum api_kind kind)
+uint64_t extra_kinds_of_servers(uint64_t kinds)
 {
-    return str_starts_with(extra_kind_of(kind)->api_version, STR("metrics.berth.dev/"));
+    uint64_t ret = 0;
+    for (uint32_t i = 0; i < extra_kind_count(); i++)
+        if (!str_starts_with(extras[i].api_version, STR("metrics.berth.dev/")))
+            ret |= UINT64_C(1) << (KIND_EXTRA_FIRST + i);
+    return ret & kinds;
 }
 
 /* ConfigMaps are of a kind of the tables, too. */

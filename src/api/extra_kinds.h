@@ -25,8 +25,9 @@ enum api_kind extra_kind_find(struct str api_version, struct str kind);
 uint32_t extra_kind_count(void);
 /* One of them. */
 const struct extra_kind *extra_kind_of(enum api_kind kind);
-/* Does berth make its objects itself, from what it measures? No API server has them. */
-bool extra_kind_is_own(enum api_kind kind);
+/* Of a set of kinds (1 << enum api_kind, or'ed) the extra ones that an API server may have: objects of others are made
+ * by berth itself, from what it measures. */
+uint64_t extra_kinds_of_servers(uint64_t kinds);
 /* Are both the same kind, or parts of it? */
 bool extra_kind_has_same_objects(enum api_kind a, enum api_kind b);
 

@@ -63,6 +63,8 @@ void object_convert(const struct object *object, struct str api_version)
         convert_pdb(object->ptr);
     if (object->kind == KIND_RESOURCE_CLAIM && str_eq(api_version, STR("resource.k8s.io/v1beta1")))
         convert_claim(object->ptr);
+    if (object->kind == KIND_CLAIM_TEMPLATE && str_eq(api_version, STR("resource.k8s.io/v1beta1")))
+        convert_claim(&((struct resource_claim_template *)object->ptr)->claim);
 }
 
 /* apiVersion or kind. Absent: *ret is left as it is. */

@@ -465,6 +465,7 @@ struct workload {
         struct pod_template template;
         LIST(struct pvc_template) volume_claim_templates;
         struct str completion_mode;
+        struct str pod_management_policy; /* of a StatefulSet: "OrderedReady" or "Parallel" */
         struct {
             struct opt_int32 start;
         } *ordinals;
@@ -597,7 +598,8 @@ struct extra_object {
     X(CONFIG_MAP, "ConfigMap", "v1", config_map, true) \
     X(BINDING, "Binding", "v1", binding, true) \
     X(EVENT, "Event", "events.k8s.io/v1", api_event, true) \
-    X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true)
+    X(LEASE, "Lease", "coordination.k8s.io/v1", lease, true) \
+    X(CLAIM_TEMPLATE, "ResourceClaimTemplate", "resource.k8s.io/v1", resource_claim_template, true)
 
 enum api_kind {
     KIND_UNKNOWN,

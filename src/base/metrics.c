@@ -193,6 +193,25 @@ struct metric *metric_get(struct metrics *metrics, size_t family_at, const struc
     return &cell->metric;
 }
 
+double metrics_sum(struct metrics *metrics, size_t family_at, size_t label, struct str value)
+{
+    const struct family *family = &metrics->families[family_at];
+    size_t place = 0;
+    double sum = 0;
+    assert(label < family->labels_len && family->info->type != METRIC_HISTOGRAM);
+    while (family->order[place] != label)
+        place++;
+    pthread_mutex_lock(&metrics->lock);
+    map_for(&family->by_key, slot) {
+        const struct cell *cell = slot->value;
+        if (str_eq(cell->values[place], value))
+            sum += family->info->type == METRIC_COUNTER ? (double)counter_value(&cell->metric)
+                                                        : gauge_value(&cell->metric);
+    }
+    pthread_mutex_unlock(&metrics->lock);
+    return sum;
+}
+
 uint64_t histogram_count(const struct metric *metric)
 {
     uint64_t count = 0;

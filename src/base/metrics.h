@@ -68,6 +68,9 @@ void metrics_free(struct metrics *metrics);
  * thread. */
 struct metric *metric_get(struct metrics *metrics, size_t family, const struct str *values);
 
+/* Of the family's metrics whose label `label` has the value, the sum; of a counter or a gauge. From any thread. */
+double metrics_sum(struct metrics *metrics, size_t family, size_t label, struct str value);
+
 /* Counters and histograms start anew; gauges stay. */
 void metrics_reset(struct metrics *metrics);
 

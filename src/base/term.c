@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 static const char *const paint_codes[] = {
     [PAINT_NONE] = "",         [PAINT_BOLD] = "\033[1m", [PAINT_DIM] = "\033[2m",
     [PAINT_GOOD] = "\033[32m", [PAINT_BAD] = "\033[31m", [PAINT_WARN] = "\033[33m",
@@ -62,9 +64,15 @@ static void paint_end(const struct term *term, enum paint paint)
 /* Texts come from files: what would move a terminal's cursor is shown as '?'. */
 static void add_safely(struct strbuf *out, struct str text)
 {
-    for (uint32_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        strbuf_putc(out, (c < 0x20 && c != '\n') || c == 0x7f ? '?' : (char)c);
+    size_t bytes;
+    for (uint32_t i = 0; i < text.len; i += bytes) {
+        uint32_t rune = utf8_rune_at(text, i, &bytes);
+        bool obeyed = (rune < 0x20 && rune != '\n') || (rune >= 0x7f && rune < 0xa0);
+        bool bad = rune == RUNE_ERROR && bytes == 1;
+        if (obeyed || bad)
+            strbuf_putc(out, '?');
+        else
+            strbuf_add(out, text.ptr + i, bytes);
     }
 }
 
@@ -83,27 +91,51 @@ void term_paint(struct term *term, enum paint paint, const char *format, ...)
 
 size_t text_width(struct str text)
 {
-    size_t width = 0;
-    for (uint32_t i = 0; i < text.len; i++)
-        width += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    size_t width = 0, bytes;
+    for (size_t at = 0; at < text.len; at += bytes)
+        width += utf8_rune_width(utf8_rune_at(text, at, &bytes));
     return width;
+}
+
+/* Wide characters that end a phrase stay with it. */
+static bool ends_phrase(uint32_t rune)
+{
+    static const uint32_t ends[] = { 0x3001, 0x3002, 0x300B, 0x300D, 0x300F, 0x3011,
+                                     0xFF01, 0xFF09, 0xFF0C, 0xFF1A, 0xFF1B, 0xFF1F };
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        if (rune == ends[i])
+            return true;
+    return false;
+}
+
+/* May a line end behind `rune`, with `next` to follow? */
+static bool may_break(uint32_t rune, uint32_t next)
+{
+    if (rune == ' ' || next == ' ')
+        return rune != ' ';
+    bool wide = utf8_rune_width(rune) == 2 || utf8_rune_width(next) == 2;
+    return wide && utf8_rune_width(next) > 0 && !ends_phrase(next);
 }
 
 /* The words at the beginning of *rest that fit, one at least; *rest is what is left. */
 static struct str take_line(struct str *rest, size_t width)
 {
     struct str text = *rest;
-    uint32_t end = 0;
-    for (uint32_t at = 0; at < text.len; at++) {
-        bool ends = at + 1 == text.len || text.ptr[at + 1] == ' ';
-        if (!ends || text.ptr[at] == ' ')
+    size_t end = 0, used = 0, bytes, more;
+    for (size_t at = 0; at < text.len; at += bytes) {
+        uint32_t rune = utf8_rune_at(text, at, &bytes);
+        size_t behind = at + bytes;
+        bool last = behind == text.len;
+        used += utf8_rune_width(rune);
+        if (last ? rune == ' ' : !may_break(rune, utf8_rune_at(text, behind, &more)))
             continue;
-        if (end && text_width(str_slice(text, 0, at + 1)) > width)
+        if (end && used > width)
             break;
-        end = at + 1;
+        end = behind;
     }
-    *rest = str_slice(text, end < text.len ? end + 1 : end, text.len);
-    return str_slice(text, 0, end);
+    bool spaced = end < text.len && text.ptr[end] == ' ';
+    *rest = str_slice(text, (uint32_t)end + spaced, text.len);
+    return str_slice(text, 0, (uint32_t)end);
 }
 
 void term_wrap(struct term *term, unsigned indent, struct str text)

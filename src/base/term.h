@@ -1,6 +1,7 @@
 /* term.h: what a person looks at: colours where they are wanted, columns that line up, bars, wrapped text.
  *
- * Widths count characters, not bytes. Colours are on only for a terminal, and never when NO_COLOR is set. */
+ * Widths count columns, not characters or bytes: East Asian wide characters take two, marks that combine none. Colours
+ * are on only for a terminal, and never when NO_COLOR is set. */
 #ifndef BASE_TERM_H
 #define BASE_TERM_H
 
@@ -25,7 +26,7 @@ struct term term_stdout(struct strbuf *out);
 int term_flush(struct term *term, struct error *err);
 
 void term_paint(struct term *term, enum paint paint, const char *format, ...) _printf_(3, 4);
-/* Text broken at spaces to the width, each line after `indent` spaces. */
+/* Text broken to the width, at spaces and between wide characters, each line after `indent` spaces. */
 void term_wrap(struct term *term, unsigned indent, struct str text);
 /* A bar of `cells` characters that is filled to `share` (0 to 1), in steps of an eighth of a character. */
 void term_bar(struct term *term, double share, unsigned cells);
@@ -39,7 +40,7 @@ const char *counted(uint64_t number, const char *noun);
 const char *aged(int64_t seconds);
 
 /* A table whose columns are as wide as their widest cell. The first row is the heading. Where it is wider than a
- * screen, cells of several words go on below themselves; words are not broken. */
+ * screen, cells of several words go on below themselves; words are not broken, but between wide characters. */
 struct grid_cell {
     struct str text;
     enum paint paint;

@@ -114,6 +114,33 @@ bool utf8_rune_space(uint32_t rune)
            rune == 0x205F || rune == 0x3000;
 }
 
+struct rune_range {
+    uint32_t first, last;
+};
+#include "base/rune_widths.def"
+
+static bool is_in(uint32_t rune, const struct rune_range *ranges, size_t len)
+{
+    size_t low = 0, high = len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rune > ranges[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < len && rune >= ranges[low].first;
+}
+
+unsigned utf8_rune_width(uint32_t rune)
+{
+    if (rune < 0x300) /* the first mark that combines */
+        return rune >= ' ';
+    if (is_in(rune, runes_of_no_width, ARRAY_SIZE(runes_of_no_width)))
+        return 0;
+    return is_in(rune, runes_of_double_width, ARRAY_SIZE(runes_of_double_width)) ? 2 : 1;
+}
+
 /* The last character before `to`, behind `from`; *ret is where it begins. Bytes that are no character are one each. */
 static uint32_t last_rune(struct str text, size_t from, size_t to, size_t *ret)
 {

@@ -17,6 +17,9 @@ bool utf8_valid(struct str text);
 struct str utf8_mended(struct str text, struct arena *arena);
 /* Is it white space, by Unicode? */
 bool utf8_rune_space(uint32_t rune);
+/* How many columns of a terminal it takes: 0 for marks that combine with the character before, 2 for East Asian wide
+ * ones, else 1. */
+unsigned utf8_rune_width(uint32_t rune);
 /* Without the white space at both ends, as strings.TrimSpace() of Go. */
 struct str utf8_trim(struct str text);
 /* The number of characters. */

@@ -299,6 +299,8 @@ static int send_call(struct call *call, struct error *err)
     request.secret = r->secret;
     request.stream = r->stream;
     request.urgent = r->urgent;
+    request.ahead = r->ahead;
+    request.gzip = r->gzip;
     request.timeout_ms = r->timeout_ms;
     request.silence_ms = r->silence_ms;
     request.body_bytes_max = r->body_bytes_max;

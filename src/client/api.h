@@ -58,6 +58,8 @@ struct api_request {
     bool secret;    /* is in the body, or in the answer */
     bool stream;    /* as in http/http.h */
     bool urgent;    /* likewise */
+    bool ahead;     /* likewise */
+    bool gzip;      /* likewise */
     bool unlimited; /* not counted by QPS: watches, leases, events have their own */
     bool fenced;    /* a write that only the leader may send */
     int64_t timeout_ms, silence_ms;

@@ -41,32 +41,19 @@ static void say_status(const struct wait *wait, struct error *err)
     error_set(err, -EACCES, "the answer is %d%s%s", wait->status, words[0] ? ": " : "", words);
 }
 
-int client_send(const struct kube_access *access, const char *method, struct str path,
-                const char *content_type, struct str body, int64_t timeout_ms, struct strbuf *ret,
-                struct error *err)
+static int ask(struct api *api, struct api_request request, struct strbuf *ret, struct error *err)
 {
     static const struct http_callbacks callbacks = { .on_done = on_done };
     struct wait wait = { 0 };
-    struct api *api;
-    int r = api_new(&(struct api_options){ .access = access, .qps = -1 }, &api, err);
-    if (r < 0)
-        return r;
+    request.accept = API_JSON;
+    request.unlimited = true;
+    request.body_bytes_max = BODY_BYTES_MAX;
+    request.callbacks = &callbacks;
+    request.user = &wait;
     completion_init(&wait.answered);
-    r = api_send(api,
-                 &(struct api_request){ .method = method,
-                                        .path = path,
-                                        .content_type = content_type,
-                                        .body = body,
-                                        .accept = API_JSON,
-                                        .unlimited = true,
-                                        .timeout_ms = timeout_ms,
-                                        .body_bytes_max = BODY_BYTES_MAX,
-                                        .callbacks = &callbacks,
-                                        .user = &wait },
-                 NULL, err);
+    int r = api_send(api, &request, NULL, err);
     if (r == 0)
         completion_wait(&wait.answered, INT64_MAX);
-    api_free(api);
     completion_release(&wait.answered);
     if (r == 0 && wait.status == 0)
         r = error_set(err, -EIO, "%s", wait.error.text);
@@ -79,6 +66,33 @@ int client_send(const struct kube_access *access, const char *method, struct str
         return 0;
     }
     strbuf_release(&wait.body);
+    return r;
+}
+
+int client_get_again(struct api *api, struct str path, int64_t timeout_ms, struct strbuf *ret,
+                     struct error *err)
+{
+    return ask(api,
+               (struct api_request){ .method = "GET", .path = path, .gzip = true, .timeout_ms = timeout_ms },
+               ret, err);
+}
+
+int client_send(const struct kube_access *access, const char *method, struct str path,
+                const char *content_type, struct str body, int64_t timeout_ms, struct strbuf *ret,
+                struct error *err)
+{
+    struct api *api;
+    int r = api_new(&(struct api_options){ .access = access, .qps = -1 }, &api, err);
+    if (r < 0)
+        return r;
+    r = ask(api,
+            (struct api_request){ .method = method,
+                                  .path = path,
+                                  .content_type = content_type,
+                                  .body = body,
+                                  .timeout_ms = timeout_ms },
+            ret, err);
+    api_free(api);
     return r;
 }
 

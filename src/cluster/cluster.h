@@ -276,6 +276,11 @@ void cluster_place(struct cluster *cluster, struct pod_info *pod, uint32_t row);
 /* The same by the node's name; the node need not have appeared yet. */
 void cluster_place_on(struct cluster *cluster, struct pod_info *pod, struct str node_name);
 void cluster_displace(struct cluster *cluster, struct pod_info *pod);
+/* One more pod like this one, which is on a node, is there too: for pods without claims that differ in nothing but
+ * their names. It costs a few bytes. While there are copies, they and the pods before them stay where they are. */
+void cluster_place_copy(struct cluster *cluster, struct pod_info *pod);
+/* The pod, or a copy of it, was the last one that came to any node, and leaves. `others_stay`: of the same pod. */
+void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod, bool others_stay);
 /* What the pod's claims take of its node from now on, whatever its status says. The list is copied. */
 void cluster_set_node_claims(struct cluster *cluster, struct pod_info *pod,
                              const struct node_claim_list *list);

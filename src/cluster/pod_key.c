@@ -155,17 +155,23 @@ int pod_key_resolve(const char *path, struct key_path *ret, struct error *err)
     return ret->field.field ? 0 : error_set(err, -EINVAL, "a pod has no field \"%s\"", path);
 }
 
-void pod_key_read(struct cluster *cluster, const char *path)
+bool pod_key_extend(struct cluster *cluster, const char *path)
 {
     struct key_path resolved;
     struct error err;
     vec_for(&cluster->key_paths, known)
         if (strcmp(known->path, path) == 0)
-            return;
+            return false;
     int r = pod_key_resolve(path, &resolved, &err);
     assert(r == 0);
     *vec_push(&cluster->key_paths) = resolved;
-    pod_classes_renew(cluster);
+    return true;
+}
+
+void pod_key_read(struct cluster *cluster, const char *path)
+{
+    if (pod_key_extend(cluster, path))
+        pod_classes_renew(cluster);
 }
 
 static void put_path(struct strbuf *out, const struct key_path *path, uint32_t depth, const char *record)

@@ -373,6 +373,34 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
     row_release_if_empty(cluster, row);
 }
 
+/* ---- copies ---- */
+/* A copy is another entry in each list that the pod is in. What takes copies off again takes the newest first, which is
+ * the last entry of each list: slots need not be kept for each of them. */
+void cluster_place_copy(struct cluster *cluster, struct pod_info *pod)
+{
+    uint32_t row = pod->row;
+    assert(row != ROW_NONE && !pod->class->has_claims);
+    pod->row = ROW_NONE;
+    cluster_place(cluster, pod, row);
+}
+
+void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod, bool others_stay)
+{
+    const struct pod_class *cls = pod->class;
+    uint32_t row = pod->row;
+    struct node_entry *node = &cluster->nodes.items[row];
+    pod->slot = (uint32_t)node->pods.len - 1;
+    pod->label_slot = (uint32_t)cls->labels->placed.len - 1;
+    if (cls->has_affinity_section)
+        pod->term_slot = (uint32_t)cls->terms->placed.len - 1;
+    assert(node->pods.items[pod->slot] == pod && cls->labels->placed.items[pod->label_slot].pod == pod);
+    cluster_displace(cluster, pod);
+    if (!others_stay)
+        return;
+    pod->row = row;
+    ports_add(&node->ports, cls->ports, cls->ports_len);
+}
+
 void cluster_nominate(struct cluster *cluster, struct pod_info *pod, uint32_t row)
 {
     *vec_push(&cluster->nodes.items[row].nominated) = pod;

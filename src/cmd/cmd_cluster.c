@@ -362,8 +362,8 @@ const struct command command_cluster = {
                 "  kubectl get nodes\n"
                 "  kubectl create -f pod.yaml && kubectl get pods -o wide -w\n"
                 "  berth cluster --data cluster.db -- --config profiles.yaml -v 2\n"
-                "  berth cluster --nodes-file examples/nodes.yaml\n"
-                "  kubectl get all,nodes,pv,pvc -A -o yaml | berth cluster --replay-dump -\n"
+                "  berth cluster --nodes-file examples/nodes.yaml\n" KUBECTL_EXAMPLE
+                "  berth cluster --replay-dump cluster.json\n"
                 "  berth cluster fail node-3\n",
     .options = { { rows, 0 } },
     .settings_size = sizeof(struct cluster_settings),

@@ -12,14 +12,16 @@ struct explain_settings {
     struct input_settings input;
     struct running running; /* but for the identity, which is in `input` */
     int64_t top;
-    const char *now;
-    bool as_if_pending, no_extenders;
+    const char *now, *node, *html;
+    bool as_if_pending, no_extenders, timing;
 };
 
 static const struct option_row rows[] = {
     OUTPUT_OPTION(struct explain_settings, input, "table|json"),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
+    { 0, "node", "NODE", OPTION_TEXT, offsetof(struct explain_settings, node),
+      "Why (not) there? What every plugin says about this node, and how it scores beside the best one." },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
       "Take a pod that runs already off its node first, and ask where it would go now." },
     { 0, "now", "TIME", OPTION_TEXT, offsetof(struct explain_settings, now),
@@ -28,9 +30,12 @@ static const struct option_row rows[] = {
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct explain_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked to filter, score and preempt, and "
       "never to bind." },
+    { 0, "timing", NULL, OPTION_FLAG, offsetof(struct explain_settings, timing),
+      "Also show which plugins and extenders took the time, and from which files plugins were loaded." },
     { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
+    HTML_OPTION(struct explain_settings, html),
     RUNNING_TLS_OPTIONS(struct explain_settings, running, "With --server: "),
     { 0 },
 };
@@ -60,9 +65,9 @@ static int no_such_pod(const struct input *input, struct pod_name wanted, struct
 
 /* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
  * change the answer about a pod that exists. */
-static const struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
+static struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
 {
-    const struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
+    struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
     if (found)
         return found;
     if (expansion_run(&input->expansion, err) < 0)
@@ -139,10 +144,27 @@ static void deciders_release(struct deciders *deciders)
     http_extenders_free(deciders->extenders);
 }
 
+static int check_node(const struct input *input, const char *name, struct error *err)
+{
+    const struct cluster *cluster = &input->cluster;
+    size_t len = 0;
+    if (!name || cluster_row(cluster, str_from(name)) != ROW_NONE)
+        return 0;
+    const char **names = xcalloc(cluster->nodes.len + 1, sizeof(*names));
+    for (uint32_t row = 0; row < cluster->nodes.len; row++)
+        if (cluster->nodes.items[row].api)
+            names[len++] = cluster->nodes.items[row].api->meta.name.ptr;
+    const char *near = nearest_name(name, names, len);
+    int r = error_set(err, -ENOENT, "there is no node %s in the input%s%s%s", name,
+                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    free(names);
+    return r;
+}
+
 static int explain(struct input *input, const struct explain_settings *settings, const struct pod *pod,
                    struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     _cleanup_(deciders_release) struct deciders deciders = { 0 };
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
@@ -150,7 +172,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
     int64_t now_ns = 0;
     if (decision_time(settings->now, &now_ns, err) < 0)
         return fail(EXIT_INPUT, err);
-    if (deciders_init(&deciders, input, info->api, err) < 0)
+    if (deciders_init(&deciders, input, info->api, err) < 0 || check_node(input, settings->node, err) < 0)
         return fail(EXIT_INPUT, err);
     explain_pod(&explanation, decider(&deciders), &input->cluster, info,
                 &(struct explain_options){ .file_of = plugins_file,
@@ -158,13 +180,18 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .now_ns = now_ns,
                                            .begins = true,
                                            .as_if_pending = settings->as_if_pending,
-                                           .calls_extenders = !settings->no_extenders });
+                                           .calls_extenders = !settings->no_extenders,
+                                           .timing = settings->timing,
+                                           .node = str_from(settings->node ?: "") });
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        explain_json(&explanation, &json);
     if (settings->input.output == OUTPUT_JSON)
-        explain_json(&explanation, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else
         explain_table(&explanation, &term, (uint32_t)settings->top);
     explanation_release(&explanation);
-    return finish(&term);
+    int r = write_html(settings->html, "Explanation", &settings->input.files, strbuf_slice(&json));
+    return r ? r : finish(&term);
 }
 
 static int explain_objects(struct explain_settings *settings, const char *name)
@@ -175,10 +202,12 @@ static int explain_objects(struct explain_settings *settings, const char *name)
     int r = open_input(&input, &command_explain, &settings->input);
     if (r)
         return r;
-    const struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
+    struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    expansion_warn(&input.expansion);
+    input_warn(&input, pod);
     const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
     if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
         !(running && running->resize_deferred)) {
@@ -192,30 +221,49 @@ static int explain_objects(struct explain_settings *settings, const char *name)
 
 /* ---- of the running scheduler ---- */
 
-static void make_path(const struct explain_settings *settings, const char *name, const struct term *term,
-                      struct strbuf *path)
+static void make_path(const struct explain_settings *settings, const char *name, enum output output,
+                      const struct term *term, struct strbuf *path)
 {
     struct pod_name wanted = parse_pod_name(name);
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
-    if (settings->input.output == OUTPUT_TABLE)
+    if (settings->timing)
+        strbuf_puts(path, "&timing=1");
+    if (settings->node)
+        watched_query(path, "node", str_from(settings->node));
+    if (output == OUTPUT_TABLE)
         strbuf_printf(path, "&output=table&top=%lld&colours=%d", (long long)settings->top, term->colours);
-    if (settings->input.output == OUTPUT_TABLE && term->folds)
+    if (output == OUTPUT_TABLE && term->folds)
         strbuf_printf(path, "&width=%u", term->width);
+}
+
+static int get_explanation(const struct explain_settings *settings, const char *name, enum output output,
+                           const struct term *term, struct strbuf *ret)
+{
+    _cleanup_(strbuf_release) struct strbuf path = { 0 };
+    struct error err = { "" };
+    make_path(settings, name, output, term, &path);
+    if (running_get(&settings->running, strbuf_slice(&path), ret, &err) < 0)
+        return fail(EXIT_TROUBLE, &err);
+    return EXIT_DONE;
 }
 
 static int explain_live(struct explain_settings *settings, const char *name)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 }, path = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
-    struct error err = { "" };
-    make_path(settings, name, &term, &path);
+    int r = EXIT_DONE;
     settings->running.kubeconfig = settings->input.kubeconfig;
     settings->running.context = settings->input.context;
-    if (running_get(&settings->running, strbuf_slice(&path), &out, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    return finish(&term);
+    if (settings->html)
+        r = get_explanation(settings, name, OUTPUT_JSON, &term, &json);
+    if (!r)
+        r = write_html(settings->html, "Explanation",
+                       &(struct texts){ .items = &settings->running.server, .len = 1 }, strbuf_slice(&json));
+    if (!r)
+        r = get_explanation(settings, name, (enum output)settings->input.output, &term, &out);
+    return r ? r : finish(&term);
 }
 
 static int check_without_server(const struct running *running, struct error *err)
@@ -263,8 +311,9 @@ static int run(void *given, const struct texts *words)
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
-    .usage = "[-f PATH...] [--config FILE] [-o table|json] NAMESPACE/POD\n"
-             "       berth explain --server [URL] [-o table|json] NAMESPACE/POD",
+    .usage = "[-f PATH...] [--config FILE] [-o table|json] [--html FILE]\n"
+             "                     NAMESPACE/POD\n"
+             "       berth explain --server [URL] [-o table|json] [--html FILE] NAMESPACE/POD",
     .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole "
                "thought: which nodes can take it and how each plugin scores them, which plugin "
                "rejects the others and why, and whose place it could take. POD alone means "
@@ -274,11 +323,12 @@ const struct command command_explain = {
                "queue the pod waits and what may wake it, its last attempts with the verdict on every "
                "node, and what would be decided now. That changes nothing there. The asker needs the "
                "right to get " VIEW_EXPLAIN_PATH ".\n\n"
-               "Both say which plugins took the time, and from which files those are that were loaded.",
-    .examples = "  kubectl get nodes,pods,pv,pvc,sc -A -o json | berth explain -f - shop/cart-0\n"
-                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
-                "  berth explain --server shop/cart-0\n",
+               "With --timing both say which plugins took the time, and from which files those are that "
+               "were loaded.",
+    .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"
+                                "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
+                                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                                "  berth explain --server shop/cart-0\n",
     .options = { { input_rows, offsetof(struct explain_settings, input) },
                  { plugin_rows, offsetof(struct explain_settings, input.plugins) },
                  { rows, 0 } },

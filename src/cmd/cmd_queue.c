@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "cmd/common.h"
+#include "cmd/screen.h"
 #include "codec/doc.h"
 #include "debug/waiting.h"
 #include "sync/watched.h"
@@ -15,7 +16,8 @@ struct queue_settings {
     struct running running;
     const char *namespace, *queue, *plugin; /* NULL: all of them */
     int output;                             /* enum queue_output */
-    int64_t top;
+    int64_t top, interval_s;
+    bool watch;
 };
 
 static const struct option_row rows[] = {
@@ -37,6 +39,10 @@ static const struct option_row rows[] = {
       "How many pods to show (default: 100).", 1, 100000 },
     { 'o', "output", "table|wide|json", OPTION_CHOICE, offsetof(struct queue_settings, output),
       "How to print the answer (default: table); wide adds what the last attempt said." },
+    { 'w', "watch", NULL, OPTION_FLAG, offsetof(struct queue_settings, watch),
+      "Show it again in place until Ctrl-C or q. Where standard output is no terminal: once." },
+    { 0, "interval", "SECONDS", OPTION_NUMBER, offsetof(struct queue_settings, interval_s),
+      "How often, with --watch (default: 2).", 1, 3600 },
     { 0 },
 };
 
@@ -46,6 +52,12 @@ enum { QUEUE_COLUMNS = 6 };
 #define IN_FLIGHT "in flight" /* decided: on the other page too */
 
 /* ---- pages ---- */
+
+struct asking {
+    const struct queue_settings *settings;
+    struct running_session session;
+    const char *pod; /* "NAMESPACE/NAME"; NULL: all */
+};
 
 /* What the scheduler shows: of the queues, and of those on their way. */
 struct shown {
@@ -58,21 +70,21 @@ static void shown_release(struct shown *shown)
     yyjson_doc_free(shown->waiting);
 }
 
-static int get_page(const struct queue_settings *settings, const char *page, const char *pod,
-                    yyjson_doc **ret, struct error *err)
+static int get_page(struct asking *asking, const char *page, yyjson_doc **ret, struct error *err)
 {
+    const struct queue_settings *settings = asking->settings;
     _cleanup_(strbuf_release) struct strbuf path = { 0 }, body = { 0 };
     strbuf_printf(&path, "%s?limit=%lld", page, (long long)settings->top);
     const struct {
         const char *key, *value;
-    } filters[] = { { "pod", pod },
+    } filters[] = { { "pod", asking->pod },
                     { "namespace", settings->namespace },
                     { "queue", settings->queue },
                     { "plugin", settings->plugin } };
     for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
         if (filters[i].value)
             watched_query(&path, filters[i].key, str_from(filters[i].value));
-    int r = running_get(&settings->running, strbuf_slice(&path), &body, err);
+    int r = running_ask(&asking->session, strbuf_slice(&path), &body, err);
     if (r < 0)
         return r;
     *ret = yyjson_read(body.text ? body.text : "", body.len, 0);
@@ -298,35 +310,53 @@ static void show_all(const struct queue_settings *settings, const struct shown *
         strbuf_puts(term->out, "\nNone of them is meant by -n, --queue and --plugin.\n");
 }
 
+static int draw(void *user, struct term *term, unsigned lines _unused_, struct error *err)
+{
+    _cleanup_(shown_release) struct shown shown = { 0 };
+    struct asking *asking = user;
+    int r = get_page(asking, VIEW_QUEUE_PATH, &shown.queue, err);
+    if (r == 0)
+        r = get_page(asking, VIEW_WAITING_PATH, &shown.waiting, err);
+    if (r < 0)
+        return r;
+    if (asking->settings->output == QUEUE_JSON)
+        show_json(&shown, term->out);
+    else if (asking->pod)
+        show_pod(&shown, term);
+    else
+        show_all(asking->settings, &shown, term);
+    return 0;
+}
+
 static int run(void *given, const struct texts *words)
 {
     const struct queue_settings *settings = given;
-    _cleanup_(shown_release) struct shown shown = { 0 };
-    _cleanup_(strbuf_release) struct strbuf pod = { 0 }, out = { 0 };
-    struct term term = term_stdout(&out);
+    _cleanup_(strbuf_release) struct strbuf pod = { 0 };
+    struct asking asking = { .settings = settings };
     struct error err;
     const char *name = words->len ? words->items[0] : NULL;
+    if (settings->watch && settings->output == QUEUE_JSON)
+        return usage_error(&command_queue, "queue: --watch and -o json exclude each other");
     if (name && !strchr(name, '/'))
         strbuf_printf(&pod, "%s/", settings->namespace ? settings->namespace : "default");
     if (name)
         strbuf_puts(&pod, name);
-    if (get_page(settings, VIEW_QUEUE_PATH, pod.text, &shown.queue, &err) < 0 ||
-        get_page(settings, VIEW_WAITING_PATH, pod.text, &shown.waiting, &err) < 0)
-        return fail(EXIT_TROUBLE, &err);
-    if (settings->output == QUEUE_JSON)
-        show_json(&shown, &out);
-    else if (name)
-        show_pod(&shown, &term);
-    else
-        show_all(settings, &shown, &term);
-    return finish(&term);
+    asking.pod = pod.text;
+    int code =
+        running_open(&settings->running, NULL, &asking.session, &err) < 0
+            ? fail(EXIT_TROUBLE, &err)
+            : screen_run(&(struct screen_view){ .every_ms = settings->watch ? settings->interval_s * 1000 : 0,
+                                                .draw = draw,
+                                                .user = &asking });
+    running_close(&asking.session);
+    return code;
 }
 
 const struct command command_queue = {
     .name = "queue",
     .summary = "Shows who waits in the running scheduler, and why.",
     .usage = "[--server URL] [-n NAMESPACE] [--queue NAME] [--plugin NAME]\n"
-             "                   [-o table|wide|json] [NAMESPACE/POD]",
+             "                   [-o table|wide|json] [--watch] [NAMESPACE/POD]",
     .purpose =
         "Asks a running `berth scheduler` for its queues: which pods wait, where, for how long, after "
         "how many tries, and which plugins rejected them; and which are decided and not bound yet: where "
@@ -336,10 +366,11 @@ const struct command command_queue = {
     .examples = "  berth queue --certificate-authority /var/run/kubernetes/kube-scheduler.crt\n"
                 "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"
-                "  berth queue shop/cart-0\n",
+                "  berth queue shop/cart-0\n"
+                "  berth queue --watch -o wide\n",
     .options = { { rows, 0 } },
     .settings_size = sizeof(struct queue_settings),
-    .defaults = &(const struct queue_settings){ .top = 100 },
+    .defaults = &(const struct queue_settings){ .top = 100, .interval_s = 2 },
     .words_max = 1,
     .wants = "shows all pods, or one, as NAMESPACE/POD",
     .run = run,

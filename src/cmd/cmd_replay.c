@@ -17,7 +17,7 @@
 #include "whatif/simulate.h"
 
 struct replay_settings {
-    const char *config, *emulated, *until, *from, *explain;
+    const char *config, *emulated, *until, *from, *explain, *html;
     int output; /* enum output */
     int64_t top;
     bool decisions, list;
@@ -45,8 +45,11 @@ static const struct option_row rows[] = {
       "How many pods, or nodes of --explain, a table shows (default: 20).", 1, 1000000000 },
     { 'o', "output", "table|json", OPTION_CHOICE, offsetof(struct replay_settings, output),
       "How to print the answer (default: table)." },
+    HTML_OPTION(struct replay_settings, html),
     { 0 },
 };
+/* More decisions are not in the document of --html: a page would be slow to open. */
+enum { HTML_DECISIONS_MAX = 50000 };
 
 extern const struct command command_replay;
 
@@ -60,11 +63,12 @@ static void add_time(struct strbuf *out, int64_t now_ns)
 
 /* What is printed on the way. */
 struct report {
-    struct strbuf out;
+    struct strbuf out;      /* for standard output */
+    struct strbuf document; /* with -o json or --html */
     struct term term;
-    struct json_writer json;
+    struct json_writer json; /* into the document */
     const struct replay_settings *settings;
-    uint64_t explained;
+    uint64_t explained, logged, left_out;
     double begun; /* seconds */
 };
 
@@ -84,12 +88,22 @@ static void json_said(struct json_writer *json, const char *key, struct str body
     json_member_str(json, key, strbuf_slice(&text));
 }
 
-static void write_some(struct strbuf *out)
+static bool makes_document(const struct replay_settings *settings)
 {
-    if (out->len < 1 << 20)
+    return settings->output == OUTPUT_JSON || settings->html;
+}
+
+/* Also a document is written on the way, unless it is needed in one piece. */
+static void write_some(struct report *report)
+{
+    if (report->settings->output == OUTPUT_JSON && !report->settings->html) {
+        strbuf_str(&report->out, strbuf_slice(&report->document));
+        strbuf_clear(&report->document);
+    }
+    if (report->out.len < 1 << 20)
         return;
-    fwrite(out->text, 1, out->len, stdout);
-    strbuf_clear(out);
+    fwrite(report->out.text, 1, report->out.len, stdout);
+    strbuf_clear(&report->out);
 }
 
 static void say_decision(struct strbuf *out, int64_t now_ns, struct str body)
@@ -102,21 +116,38 @@ static void say_decision(struct strbuf *out, int64_t now_ns, struct str body)
 
 static void json_decision(struct json_writer *json, int64_t now_ns, struct str body)
 {
+    struct replay_decided decided;
     json_time(json, "time", now_ns);
     json_said(json, "decision", body);
+    if (!replay_decided(body, &decided)) {
+        output_member_null(json, "pod");
+        return;
+    }
+    output_member_name(json, "pod", &(struct meta){ .namespace = decided.namespace, .name = decided.name });
+    output_member_text(json, "node", decided.node);
+    output_member_text(json, "message", decided.message);
+    output_member_text(json, "nominated", decided.nominated);
+    json_member_int(json, "examined", (int64_t)decided.examined);
+    json_member_int(json, "feasible", (int64_t)decided.feasible);
+    json_member_int(json, "score", decided.total);
 }
 
 static void on_decision(void *user, int64_t now_ns, struct str body)
 {
     struct report *report = user;
-    if (report->settings->output == OUTPUT_JSON) {
+    const struct replay_settings *settings = report->settings;
+    bool is_left_out = settings->html && report->logged >= HTML_DECISIONS_MAX;
+    if (makes_document(settings) && is_left_out) {
+        report->left_out++;
+    } else if (makes_document(settings)) {
+        report->logged++;
         json_begin_line(&report->json);
         json_decision(&report->json, now_ns, body);
         json_end_line(&report->json);
-    } else {
-        say_decision(&report->out, now_ns, body);
     }
-    write_some(&report->out);
+    if (settings->decisions && settings->output != OUTPUT_JSON)
+        say_decision(&report->out, now_ns, body);
+    write_some(report);
 }
 
 static void on_explanation(void *user, const struct recording_entry *decision,
@@ -125,19 +156,20 @@ static void on_explanation(void *user, const struct recording_entry *decision,
     struct report *report = user;
     struct json_writer *json = &report->json;
     report->explained++;
-    if (report->settings->output == OUTPUT_JSON) {
+    if (makes_document(report->settings)) {
         json_begin_object(json);
         json_decision(json, decision->now_ns, decision->body);
         json_member_object(json, "explanation");
         explain_members(explanation, json);
         json_end_object(json);
         json_end_object(json);
-    } else {
+    }
+    if (report->settings->output != OUTPUT_JSON) {
         say_decision(&report->out, decision->now_ns, decision->body);
         explain_table_answer(explanation, &report->term, (uint32_t)report->settings->top);
         strbuf_putc(&report->out, '\n');
     }
-    write_some(&report->out);
+    write_some(report);
 }
 
 static void show_progress(void *user, uint64_t decisions, int64_t now_ns)
@@ -479,15 +511,15 @@ static int list(const struct replay_settings *settings, const char *path)
 
 static bool has_log(const struct replay_settings *settings)
 {
-    return settings->decisions || settings->explain;
+    return settings->decisions || settings->explain || settings->html;
 }
 
 static void report_begin(struct report *report)
 {
     report->term = term_stdout(&report->out);
-    if (report->settings->output != OUTPUT_JSON)
+    if (!makes_document(report->settings))
         return;
-    report->json = json_writer(&report->out, JSON_PRETTY);
+    report->json = json_writer(&report->document, JSON_PRETTY);
     output_begin(&report->json, "Replay");
     if (has_log(report->settings))
         json_member_array(&report->json, "log");
@@ -496,26 +528,35 @@ static void report_begin(struct report *report)
 static void end_json(struct report *report, const struct replay *replay)
 {
     struct json_writer *json = &report->json;
-    if (has_log(report->settings))
+    if (has_log(report->settings)) {
         json_end_array(json);
+        json_member_int(json, "logLeftOut", (int64_t)report->left_out);
+    }
+    output_member_text(json, "configuration", str_from(replay->options.config ?: ""));
     json_origin(replay, json);
     json_same(replay, json);
     json_comparison(replay, json);
     output_end(json);
 }
 
-static int report_end(struct report *report, const struct replay *replay)
+static int report_end(struct report *report, const struct replay *replay, const char *path)
 {
     warn(replay);
     if (report->settings->explain && !report->explained)
         fprintf(stderr, "berth: note: no decision of %s is in it\n", report->settings->explain);
-    if (report->settings->output == OUTPUT_JSON)
+    if (makes_document(report->settings))
         end_json(report, replay);
+    int code = write_html(report->settings->html, "Replay", &(struct texts){ .items = &path, .len = 1 },
+                          strbuf_slice(&report->document));
+    if (code)
+        return code;
+    if (report->settings->output == OUTPUT_JSON)
+        strbuf_str(&report->out, strbuf_slice(&report->document));
     else if (replay->comparison)
         say_comparison(replay, &report->term, (size_t)report->settings->top);
     else
         say_same(replay, &report->term);
-    int code = finish(&report->term);
+    code = finish(&report->term);
     return code == EXIT_DONE && replay->difference.there ? EXIT_TROUBLE : code;
 }
 
@@ -557,7 +598,7 @@ static int read_options(const struct replay_settings *settings, struct replay_op
         return -EINVAL;
     if (ret->from_ns > ret->until_ns)
         return error_set(err, -EINVAL, "--from is after --until");
-    if (settings->decisions)
+    if (settings->decisions || settings->html)
         ret->on_decision = on_decision;
     if (!settings->explain)
         return 0;
@@ -585,19 +626,20 @@ static int replay(const struct replay_settings *settings, const char *path)
         return fail(EXIT_INPUT, &err);
     options.registry = plugins_registry();
     options.open_plugins = plugins_open_strategies;
-    if (isatty(STDERR_FILENO) && !(has_log(settings) && isatty(STDOUT_FILENO)))
+    if (isatty(STDERR_FILENO) && !((settings->decisions || settings->explain) && isatty(STDOUT_FILENO)))
         options.on_progress = show_progress;
     report_begin(&report);
     int r = replay_run(&replay, &options, &err);
     progress_clear();
     if (r == 0) {
-        r = report_end(&report, &replay);
+        r = report_end(&report, &replay, path);
     } else {
         if (!strstr(err.text, replay.recording.cut.text)) /* else err has it */
             warn(&replay);
         r = fail(EXIT_INPUT, &err);
     }
     strbuf_release(&report.out);
+    strbuf_release(&report.document);
     return r;
 }
 
@@ -610,9 +652,10 @@ static int run(void *given, const struct texts *words)
 const struct command command_replay = {
     .name = "replay",
     .summary = "Repeats recorded decisions, or tries another configuration on them.",
-    .usage = "[--decisions] [--from TIME] [--until TIME] [-o json] DIR\n"
+    .usage = "[--decisions] [--from TIME] [--until TIME] [-o json]\n"
+             "                    [--html FILE] DIR\n"
              "       berth replay --explain NAMESPACE/POD [--from TIME] [--until TIME] DIR\n"
-             "       berth replay --config FILE [--until TIME] [-o json] DIR\n"
+             "       berth replay --config FILE [--until TIME] [-o json] [--html FILE] DIR\n"
              "       berth replay --emulated-version VERSION [--until TIME] [-o json] DIR\n"
              "       berth replay --list [-o json] DIR",
     .purpose = "Reads what `berth scheduler --record DIR` wrote, decides everything again and says "

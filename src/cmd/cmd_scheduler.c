@@ -536,6 +536,7 @@ static void daemon_release(struct daemon *daemon)
     reload_free(daemon->reload);
     api_free(daemon->api);
     loop_free(daemon->serving);
+    rates_free(daemon->rates);
     loop_free(daemon->io);
     pending_requests_free(daemon->pending);
     recorder_free(daemon->recorder);

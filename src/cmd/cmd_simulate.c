@@ -8,7 +8,7 @@
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *group_by, *now, *prices, *until_placed;
+    const char *trace, *html, *group_by, *now, *prices, *until_placed;
     struct texts compare;
     bool removable, timing, no_timing, placements, fail_on_pending, no_extenders;
 };
@@ -52,6 +52,7 @@ static const struct option_row rows[] = {
       "Do not, which is the default." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
       "Also save which pod went to which node, as JSON." },
+    HTML_OPTION(struct simulate_settings, html),
     { 0 },
 };
 
@@ -92,7 +93,8 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 
 static void warn(const struct simulation *simulation)
 {
-    expansion_warn(&simulation->input->expansion);
+    input_warn(simulation->input, NULL);
+    expansion_warn_not_started(&simulation->input->expansion);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
                 simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
@@ -105,10 +107,15 @@ static void warn(const struct simulation *simulation)
 static int print(const struct facts *facts, const struct simulate_view *view,
                  const struct simulate_settings *settings)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        simulate_json(facts, view, &json);
+    int r = write_html(settings->html, "Simulation", &settings->input.files, strbuf_slice(&json));
+    if (r)
+        return r;
     if (settings->input.output == OUTPUT_JSON)
-        simulate_json(facts, view, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else if (settings->input.output == OUTPUT_CSV)
         simulate_csv(facts, &out);
     else
@@ -177,7 +184,7 @@ static int compare(struct input *input, const struct simulate_settings *settings
 {
     _cleanup_(runs_release) struct runs runs = { 0 };
     _cleanup_(prices_release) struct prices prices = { 0 };
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
     struct error err = { "" };
     runs_init(&runs, settings->compare.len + 1);
@@ -190,8 +197,13 @@ static int compare(struct input *input, const struct simulate_settings *settings
         r = compare_other(&runs, input, settings, settings->compare.items[i], options, &prices, &err);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        runs_json(&runs, &json);
+    r = write_html(settings->html, "Comparison", &settings->input.files, strbuf_slice(&json));
+    if (r)
+        return r;
     if (settings->input.output == OUTPUT_JSON)
-        runs_json(&runs, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else if (settings->input.output == OUTPUT_CSV)
         runs_csv(&runs, &out);
     else
@@ -296,6 +308,8 @@ static int run(void *given, const struct texts *words _unused_)
     int r = check(settings) ?: open_input(&input, &command_simulate, &settings->input);
     if (r)
         return r;
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     const struct sim_options options = {
         .seed = (uint64_t)settings->seed,
         .wall_ns = wall_ns,
@@ -317,16 +331,16 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules all pending pods: where do they go, and who waits?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
-             "                      [--placements] [--fail-on-pending] [-o table|json|csv]",
+             "                      [--placements] [--fail-on-pending] [--html FILE]\n"
+             "                      [-o table|json|csv]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "
                "the input add the pods that their controllers would still create. Pods that are "
                "preempted leave at once and come back where a controller would make them again. "
                "Nothing is changed anywhere, in no cluster: it is only looked at.",
-    .examples = "  kubectl get nodes,pods,deploy,rs,sts,ds,jobs -A -o json > cluster.json\n"
-                "  berth simulate -f cluster.json\n"
-                "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
-                "  berth simulate -f cluster.json -o json | jq .summary\n",
+    .examples = KUBECTL_EXAMPLE "  berth simulate -f cluster.json\n"
+                                "  berth simulate -f cluster.json -f new-deployment.yaml --group-by pool\n"
+                                "  berth simulate -f cluster.json -o json | jq .summary\n",
     .options = { { input_rows, offsetof(struct simulate_settings, input) },
                  { plugin_rows, offsetof(struct simulate_settings, input.plugins) },
                  { change_rows, offsetof(struct simulate_settings, input.changes) },

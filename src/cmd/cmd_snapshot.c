@@ -64,7 +64,7 @@ static int read_files(struct objects *objects, const struct texts *files, struct
 /* Kind by kind, whichever came first: the same cluster is the same file. */
 static int read_cluster(struct objects *objects, const struct snapshot_settings *settings, struct error *err)
 {
-    int r = list_cluster(settings->kubeconfig, settings->context, NULL, &objects->listing, err);
+    int r = list_cluster(settings->kubeconfig, settings->context, NULL, NULL, &objects->listing, err);
     for (int kind = KIND_UNKNOWN + 1; r == 0 && kind < KIND_COUNT; kind++)
         vec_for(&objects->listing.objects, live)
             if ((int)(*live)->object.kind == kind)

@@ -10,7 +10,8 @@
 #include "base/log.h"
 #include "client/get.h"
 #include "config/flags.h"
-#include "sync/listing.h"
+#include "input/wanted_kinds.h"
+#include "report/page.h"
 
 const struct option_row input_rows[] = {
     { 'f', "filename", "PATH", OPTION_TEXTS, offsetof(struct input_settings, files),
@@ -29,7 +30,7 @@ const struct option_row input_rows[] = {
       "Files with scheduling policies (docs/POLICIES.md), as the flag of `berth scheduler`." },
     { 0, "policy-configmap", "NAMESPACE/NAME", OPTION_TEXT,
       offsetof(struct input_settings, policy_config_map),
-      "The ConfigMap with scheduling policies, which is among the objects of -f." },
+      "The ConfigMap with scheduling policies, among the objects of -f or in the cluster." },
     { 0, "emulated-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, emulated),
       "The Kubernetes release whose scheduler is asked: 1.37 (default), or 1.36." },
     { 0, "min-compatibility-version", "VERSION", OPTION_TEXT, offsetof(struct input_settings, compatible),
@@ -52,6 +53,18 @@ static void warn_about_plugins(const struct input *input)
     plugins_warn(&input->config, &arena, &warnings);
     print_warnings(&warnings);
     warnings_release(&warnings);
+}
+
+int write_html(const char *path, const char *what, const struct texts *files, struct str json)
+{
+    _cleanup_(strbuf_release) struct strbuf title = { 0 };
+    struct error err = { "" };
+    if (!path)
+        return EXIT_DONE;
+    strbuf_puts(&title, what);
+    for (size_t i = 0; i < files->len; i++)
+        strbuf_printf(&title, "%s%s", i ? ", " : ": ", files->items[i]);
+    return report_write(path, strbuf_slice(&title), json, &err) < 0 ? fail(EXIT_TROUBLE, &err) : EXIT_DONE;
 }
 
 /* ---- progress ---- */
@@ -99,31 +112,66 @@ static void silence_log(void)
         log_init(&(struct log_options){ .fd = nowhere }, NULL);
 }
 
-int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
-                 struct listing *ret, struct error *err)
+/* The live scheduler takes note of it in its log. */
+static void warn_absent(const struct wanted_kinds *more, const struct listing *listing)
 {
+    vec_for(&more->list, row)
+        if (listing->absent >> row->watched.kind & 1)
+            fprintf(stderr, "berth: warning: the cluster does not have %s, which %s would read\n",
+                    row->watched.resource, row->whose);
+}
+
+int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
+                 const struct wanted_kinds *more, struct listing *ret, struct error *err)
+{
+    static const struct wanted_kinds none;
+    more = more ? more : &none;
     silence_log();
     int r =
         listing_read(&(struct listing_options){ .kubeconfig = kubeconfig,
                                                 .context = context,
                                                 .features = features,
+                                                .more = more->list.items,
+                                                .more_len = more->list.len,
                                                 .on_progress = isatty(STDERR_FILENO) ? show_progress : NULL },
                      ret, err);
     progress_clear();
+    if (r == 0)
+        warn_absent(more, ret);
     return r;
 }
 
 /* Without files the cluster of the kubeconfig is meant, and with files when it is named too. */
-static int list_if_meant(const struct command *command, const struct input_settings *settings,
-                         const struct features *features, struct listing *ret, struct error *err)
+static bool lists_cluster(const struct input_settings *settings)
 {
-    bool named = settings->kubeconfig || settings->context;
-    if (settings->files.len && !named)
-        return 0;
-    int r = list_cluster(settings->kubeconfig, settings->context, features, ret, err);
-    if (r < 0 && !named)
+    return !settings->files.len || settings->kubeconfig || settings->context;
+}
+
+struct opening {
+    const struct command *command;
+    const struct input_settings *settings;
+    const struct features *features;
+};
+
+static int list(void *user, const struct scheduler_config *config, struct listing *ret, struct error *err)
+{
+    const struct opening *opening = user;
+    const struct input_settings *settings = opening->settings;
+    _cleanup_(wanted_kinds_release) struct wanted_kinds wanted = { 0 };
+    const struct wanted_options options = { .config = config,
+                                            .registry = plugins_registry(),
+                                            .features = opening->features,
+                                            .has_policies =
+                                                settings->policy_dir || settings->policy_config_map,
+                                            .policy_config_map = settings->policy_config_map };
+    silence_log();
+    int r = wanted_kinds_find(&wanted, &options, err);
+    if (r < 0)
+        return r;
+    r = list_cluster(settings->kubeconfig, settings->context, opening->features, &wanted, ret, err);
+    if (r < 0 && !settings->kubeconfig && !settings->context)
         error_prefix(err, "%s needs the objects of a cluster: -f FILE, or a cluster that can be reached",
-                     command->name);
+                     opening->command->name);
     return r;
 }
 
@@ -171,21 +219,22 @@ static int check_policies(const struct input_settings *settings, struct error *e
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings)
 {
     struct error err = { "" };
-    struct listing listing = { 0 };
     struct features features;
     change_request_vec changes = { 0 };
+    struct opening opening = { command, settings, &features };
     if (check_policies(settings, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (read_features(settings, &features, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (plugins_load(&settings->plugins, settings->config, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    if (list_if_meant(command, settings, &features, &listing, &err) < 0)
-        return fail(EXIT_INPUT, &err);
     int r = input_open(input,
                        &(struct input_options){ .paths = settings->files.items,
                                                 .paths_len = settings->files.len,
-                                                .listing = &listing,
+                                                .templates = settings->templates.items,
+                                                .templates_len = settings->templates.len,
+                                                .list = lists_cluster(settings) ? list : NULL,
+                                                .user = &opening,
                                                 .config = settings->config,
                                                 .policy_dir = settings->policy_dir,
                                                 .policy_config_map = settings->policy_config_map,
@@ -196,7 +245,6 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .changes = change_requests(&settings->changes, &changes) },
                        &err);
     vec_release(&changes);
-    listing_release(&listing);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn_about_plugins(input);
@@ -269,28 +317,48 @@ static int explained(struct error *err, const char *server, bool withheld, int r
                 : error_set(err, r, "%s: %s", server, said.text);
 }
 
-int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err)
+int running_open(const struct running *running, struct loop *loop, struct running_session *ret,
+                 struct error *err)
 {
-    _cleanup_(arena_release) struct arena arena = { 0 };
-    struct kube_access access = { 0 };
+    struct kube_access *access = &ret->access;
     const char *named = running->server && *running->server ? running->server : RUNNING_SERVER;
-    const char *server = strstr(named, "://") ? named : arena_printf(&arena, "https://%s", named).ptr;
-    int r = usual_access(running->kubeconfig, running->context, server, &arena, &access, err);
+    *ret = (struct running_session){ 0 };
+    ret->server = strstr(named, "://") ? named : arena_printf(&ret->arena, "https://%s", named).ptr;
+    int r = usual_access(running->kubeconfig, running->context, ret->server, &ret->arena, access, err);
+    if (r == 0 && running->insecure && running->authority)
+        r = error_set(err, -EINVAL,
+                      "--certificate-authority and --insecure-skip-tls-verify exclude each other");
     if (r < 0)
         return r;
-    if (running->insecure && running->authority)
-        return error_set(err, -EINVAL,
-                         "--certificate-authority and --insecure-skip-tls-verify exclude each other");
     if (running->insecure || running->authority) {
-        access.cluster.insecure = running->insecure;
-        access.cluster.certificate_authority = str_from(running->authority);
-        access.cluster.certificate_authority_data = (struct str){ 0 };
+        access->cluster.insecure = running->insecure;
+        access->cluster.certificate_authority = str_from(running->authority);
+        access->cluster.certificate_authority_data = (struct str){ 0 };
     }
     /* Also where the kubeconfig does not check: that is about another server. */
-    bool withheld =
-        access.cluster.insecure && !running->sends_credentials && withhold_credentials(&access.user);
-    r = client_get(&access, path, ANSWER_MS, ret, err);
-    return r < 0 ? explained(err, server, withheld, r) : r;
+    ret->withheld =
+        access->cluster.insecure && !running->sends_credentials && withhold_credentials(&access->user);
+    r = api_new(&(struct api_options){ .loop = loop, .access = access, .qps = -1 }, &ret->api, err);
+    return r < 0 ? explained(err, ret->server, ret->withheld, r) : 0;
+}
+
+int running_ask(struct running_session *session, struct str path, struct strbuf *ret, struct error *err)
+{
+    int r = client_get_again(session->api, path, ANSWER_MS, ret, err);
+    return r < 0 ? explained(err, session->server, session->withheld, r) : r;
+}
+
+void running_close(struct running_session *session)
+{
+    api_free(session->api);
+    arena_release(&session->arena);
+}
+
+int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err)
+{
+    _cleanup_(running_close) struct running_session session = { 0 };
+    int r = running_open(running, NULL, &session, err);
+    return r < 0 ? r : running_ask(&session, path, ret, err);
 }
 
 int decision_time(const char *given, int64_t *ret_ns, struct error *err)

@@ -4,15 +4,18 @@
 #define CMD_COMMON_H
 
 #include "base/term.h"
+#include "client/api.h"
 #include "cmd/changes.h"
 #include "cmd/options.h"
 #include "cmd/plugins.h"
 #include "input/input.h"
+#include "input/kubectl.h"
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_CSV };
 
 struct input_settings {
     struct texts files;
+    struct texts templates; /* of pods, which a command got as words; not released here */
     const char *config, *kubeconfig, *context;
     const char *policy_dir, *policy_config_map;
     int output;                        /* enum output */
@@ -35,13 +38,29 @@ extern const struct option_row input_rows[];
       offsetof(settings, member.output), \
       "How to print the answer (default: table)." }
 
+/* The row of --html, a const char * of the settings. */
+#define HTML_OPTION(settings, member) \
+    { 0, \
+      "html", \
+      "FILE", \
+      OPTION_TEXT, \
+      offsetof(settings, member), \
+      "Also write the answer as pictures and tables into one HTML file, which loads nothing and can be " \
+      "attached to a ticket." }
+
+/* Writes the document of -o json as such a file; `what` and the files of the input are its title. NULL: it is not
+ * wanted. Complains on standard error. Returns 0 or the exit code. */
+int write_html(const char *path, const char *what, const struct texts *files, struct str json);
+
 /* The release that --emulated-version names. */
 int read_emulated(const char *version, const struct release **ret, struct error *err);
 
 struct listing;
-/* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. */
+struct wanted_kinds;
+/* Lists the cluster of a kubeconfig, with a line about the progress on a terminal where it takes long. `more`: kinds
+ * beside those of every scheduler; NULL: none. */
 int list_cluster(const char *kubeconfig, const char *context, const struct features *features,
-                 struct listing *ret, struct error *err);
+                 const struct wanted_kinds *more, struct listing *ret, struct error *err);
 /* Opens the input that the settings name; complains on standard error. Returns 0 or the exit code. */
 int open_input(struct input *input, const struct command *command, const struct input_settings *settings);
 /* Prints the sentence and returns the exit code. */
@@ -83,6 +102,21 @@ struct running {
 
 /* The page; a failure names the server. */
 int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err);
+
+/* The same for several pages: connections and credentials stay. Where it is, is in the arena. */
+struct running_session {
+    struct arena arena;
+    struct kube_access access;
+    const char *server; /* as it is named in a sentence */
+    bool withheld;      /* there are credentials, which are not sent */
+    struct api *api;
+};
+
+/* `loop`: where callbacks of the api come; NULL: one of its own. */
+int running_open(const struct running *running, struct loop *loop, struct running_session *ret,
+                 struct error *err);
+int running_ask(struct running_session *session, struct str path, struct strbuf *ret, struct error *err);
+void running_close(struct running_session *session);
 
 /* A line about the progress of what takes long, on standard error: is it time to write it again? Seconds since the
  * beginning. */

@@ -21,17 +21,19 @@ const struct command *const commands[] = {
 #undef COMMAND
 };
 const size_t commands_len = ARRAY_SIZE(commands);
+const char *program_words = "berth";
 
 static void print_overview(FILE *to)
 {
-    fputs("berth decides where pods run, exactly as kube-scheduler does, and says why.\n\n"
-          "usage: berth COMMAND [OPTIONS]\n\ncommands:\n",
-          to);
+    fprintf(to,
+            "berth decides where pods run, exactly as kube-scheduler does, and says why.\n\n"
+            "usage: %s COMMAND [OPTIONS]\n\ncommands:\n",
+            program_words);
     for (size_t i = 0; i < commands_len; i++)
         if (!strchr(commands[i]->name, ' ')) /* its whole describes a part */
             fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`berth help COMMAND` teaches a command. A start:\n"
-          "  berth snapshot > cluster.json   # or: kubectl get nodes,pods -A -o json\n"
+          "  berth snapshot > cluster.json   # or with kubectl: `berth help simulate`\n"
           "  berth simulate -f cluster.json\n"
           "  berth explain -f cluster.json NAMESPACE/POD\n",
           to);
@@ -46,7 +48,7 @@ static int unknown_command(const char *name)
     fprintf(stderr, "berth: unknown command \"%s\"", name);
     if (near)
         fprintf(stderr, "; did you mean %s?", near);
-    fputs("\nTry `berth help`.\n", stderr);
+    fprintf(stderr, "\nTry `%s help`.\n", program_words);
     return EXIT_INPUT;
 }
 
@@ -111,19 +113,21 @@ const struct command command_help = {
     .run = run_help,
 };
 
-/* Under the name of the program that it replaces, it takes that one's command line. */
-static bool called_kube_scheduler(const char *path)
+static bool is_called(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, "kube-scheduler") == 0;
+    return strcmp(slash ? slash + 1 : path, name) == 0;
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 0 && trial_is_child(argv[0]))
         return reload_rehearse(argv);
-    if (argc > 0 && called_kube_scheduler(argv[0]))
+    /* Under the name of the program that it replaces, it takes that one's command line. */
+    if (argc > 0 && is_called(argv[0], "kube-scheduler"))
         return command_scheduler.main(argc, argv);
+    if (argc > 0 && is_called(argv[0], "kubectl-berth"))
+        program_words = "kubectl berth";
     if (argc < 2) {
         print_overview(stderr);
         return EXIT_INPUT;

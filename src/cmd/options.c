@@ -261,7 +261,7 @@ void command_write_help(const struct command *command, struct strbuf *out)
     size_t len = command_options(command, rows);
     struct term page = term_stdout(out);
     page.width = page.folds ? MIN(page.width, (unsigned)PAGE_WIDTH_MAX) : PAGE_WIDTH;
-    strbuf_printf(out, "%s\n\nusage: berth %s%s%s\n", command->summary, command->name,
+    strbuf_printf(out, "%s\n\nusage: %s %s%s%s\n", command->summary, program_words, command->name,
                   command->usage[0] ? " " : "", command->usage);
     help_paragraphs(command->purpose, &page);
     help_parts(command, out);
@@ -280,7 +280,7 @@ int usage_error(const struct command *command, const char *format, ...)
     va_start(args, format);
     fputs("berth: ", stderr);
     vfprintf(stderr, format, args);
-    fprintf(stderr, "\nTry `berth %s --help`.\n", command->name);
+    fprintf(stderr, "\nTry `%s %s --help`.\n", program_words, command->name);
     va_end(args);
     return EXIT_INPUT;
 }

@@ -77,6 +77,9 @@ struct command {
     void (*describe)(option_visit visit, void *user); /* passes all options on, in the order of the page */
 };
 
+/* How the user calls the program, in help: "berth", or "kubectl berth" as a plugin of kubectl. */
+extern const char *program_words;
+
 /* Every command, in the order of commands.def. */
 extern const struct command *const commands[];
 extern const size_t commands_len;

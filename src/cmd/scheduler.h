@@ -10,6 +10,8 @@
 #include "config/flags.h"
 #include "debug/attempts.h"
 #include "debug/dump.h"
+#include "debug/nodes.h"
+#include "debug/rates.h"
 #include "debug/resources.h"
 #include "debug/views.h"
 #include "debug/waiting.h"
@@ -49,6 +51,7 @@ struct daemon {
     struct observer *observer;
     struct informers *informers; /* NULL: the release has no metrics of them */
     struct views *views;
+    struct rates *rates;
     struct attempts *attempts; /* of pods, lately */
     struct serve *serve;       /* NULL: --secure-port=0 */
     struct dump *dump;

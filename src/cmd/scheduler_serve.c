@@ -101,10 +101,13 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
     daemon->views = views_new(daemon->core, &(struct explain_source){ .attempts = daemon->attempts,
                                                                       .file_of = plugins_file,
                                                                       .extenders_of = extenders_of });
+    daemon->rates = rates_new(daemon->metrics);
     const struct serve_view views[] = {
         { VIEW_QUEUE_PATH, views_queue, daemon->views, .unlisted = true },
         { VIEW_WAITING_PATH, waiting_view, daemon->views, .unlisted = true },
         { VIEW_EXPLAIN_PATH, views_explain, daemon->views, .unlisted = true },
+        { VIEW_NODES_PATH, nodes_view, daemon->views, .unlisted = true },
+        { VIEW_RATES_PATH, rates_view, daemon->rates, .unlisted = true },
     };
     int r = serve_start(
         &(struct serve_options){ .loop = daemon->serving,
@@ -119,6 +122,7 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
                                  .metrics_resources = write_resources,
                                  .views = views,
                                  .view_count = ARRAY_SIZE(views),
+                                 .ui = daemon->flags.ui,
                                  .profiling = daemon->first->config.enable_profiling,
                                  .flagz = daemon->features.enabled[FEATURE_ComponentFlagz],
                                  .statusz = daemon->features.enabled[FEATURE_ComponentStatusz],
@@ -127,5 +131,7 @@ int scheduler_serve_start(struct daemon *daemon, struct error *err)
                                  .counts = daemon->metrics },
         &daemon->serve, err);
     views_serve(daemon->views, daemon->serve);
+    if (daemon->serve)
+        rates_start(daemon->rates, daemon->serving);
     return r;
 }

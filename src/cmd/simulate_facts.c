@@ -97,15 +97,15 @@ static void add_hole(struct grid *grid, const struct cluster *cluster, const str
                   STR_ARG(cluster_node_name(cluster, total->hole_row)));
 }
 
-void simulate_print_totals(const struct facts *facts, struct term *term)
+void simulate_print_totals(const struct cluster *cluster, const struct fact_total *totals, size_t len,
+                           struct term *term)
 {
-    const struct cluster *cluster = &facts->simulation->input->cluster;
     _cleanup_(grid_release) struct grid grid = { 0 };
-    if (!facts->totals.len)
+    if (!len)
         return;
     strbuf_putc(term->out, '\n');
     grid_columns(&grid, "RESOURCE|>ALLOCATABLE|>BEFORE|>AFTER|>FREE|LARGEST HOLE");
-    vec_for(&facts->totals, total) {
+    for (const struct fact_total *total = totals; total < totals + len; total++) {
         struct str name = cluster->resource_names.items[total->resource];
         grid_str(&grid, PAINT_NONE, name);
         grid_str(&grid, PAINT_NONE, amount_text(name, total->allocatable, &grid.arena));

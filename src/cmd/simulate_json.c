@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "api/output.h"
+#include "base/clock.h"
 #include "cmd/simulate_print.h"
 
 static void put_row(struct json_writer *json, const struct cluster *cluster, const char *key, uint32_t row)
@@ -13,6 +14,18 @@ static void put_row(struct json_writer *json, const struct cluster *cluster, con
         json_str(json, cluster_node_name(cluster, row));
 }
 
+/* A first attempt needs no event. */
+static void put_waking(struct json_writer *json, const struct simulation *simulation,
+                       const struct sim_record *record)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct release *release = simulation->input->config.release;
+    struct str text = { 0 };
+    if (record->attempt > 1)
+        text = event_label_text(record->woken_by, release, &scratch);
+    output_member_text(json, "wokenBy", text);
+}
+
 static void put_placement(struct json_writer *json, const struct simulation *simulation,
                           const struct sim_record *record)
 {
@@ -22,6 +35,9 @@ static void put_placement(struct json_writer *json, const struct simulation *sim
     put_row(json, cluster, "node", record->row);
     output_member_text(json, "message", record->message);
     put_row(json, cluster, "nominated", record->nominated_row);
+    json_member_double(json, "seconds", (double)record->now_ns / NS_PER_S);
+    json_member_int(json, "attempt", record->attempt);
+    put_waking(json, simulation, record);
     json_member_array(json, "victims");
     for (size_t i = 0; i < record->victims_len; i++)
         output_name(json, &simulation->victims.items[record->victims_first + i]->meta);
@@ -55,7 +71,7 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
 static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
                       const struct usage *usage, uint32_t row)
 {
-    if (row < usage->rows)
+    if (usage)
         put_amounts(json, cluster, key, usage->used, usage->alloc, usage->resources, row,
                     &usage->absent[row]);
     else
@@ -63,19 +79,24 @@ static void put_usage(struct json_writer *json, const struct cluster *cluster, c
 }
 
 /* What was added has no `before`, and what was removed no `after`. */
-static void put_node(struct json_writer *json, const struct simulation *simulation,
-                     const struct fact_place *place)
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster,
+                        const struct fact_place *place, const struct usage *before, const struct usage *after)
 {
-    const struct cluster *cluster = &simulation->input->cluster;
-    const struct usage *now = place->change == CHANGE_REMOVE ? &simulation->before : &simulation->after;
-    uint32_t row = place->row;
+    const struct usage *now = place->change == CHANGE_REMOVE || !after ? before : after;
+    const struct node *node = (const struct node *)place->meta;
     json_begin_line(json);
-    json_member_str(json, "name", place->meta->name);
-    if (input_is_changed(simulation->input))
-        output_member_text(json, "change", str_from(change_words[place->change]));
-    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, row, NULL);
-    put_usage(json, cluster, "before", &simulation->before, place->change == CHANGE_ADD ? UINT32_MAX : row);
-    put_usage(json, cluster, "after", &simulation->after, place->change == CHANGE_REMOVE ? UINT32_MAX : row);
+    json_member_str(json, "name", node->meta.name);
+    json_member_object(json, "labels");
+    list_for(&node->meta.labels, pair) {
+        json_key(json, pair->key);
+        json_str(json, pair->value);
+    }
+    json_end_object(json);
+    json_member_bool(json, "unschedulable", node->spec.unschedulable);
+    output_member_text(json, "change", str_from(change_words[place->change]));
+    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, place->row, NULL);
+    put_usage(json, cluster, "before", place->change == CHANGE_ADD ? NULL : before, place->row);
+    put_usage(json, cluster, "after", place->change == CHANGE_REMOVE ? NULL : after, place->row);
     json_end_line(json);
 }
 
@@ -128,16 +149,15 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-static void put_totals(struct json_writer *json, const struct facts *facts)
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len)
 {
-    const struct cluster *cluster = &facts->simulation->input->cluster;
     json_member_object(json, "resources");
-    vec_for(&facts->totals, total) {
+    for (const struct fact_total *total = totals; total < totals + len; total++) {
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
-        if (input_is_changed(facts->simulation->input))
-            json_member_int(json, "allocatableBefore", total->allocatable_before);
+        json_member_int(json, "allocatableBefore", total->allocatable_before);
         json_member_int(json, "before", total->before);
         json_member_int(json, "after", total->after);
         json_member_int(json, "free", total->free);
@@ -188,9 +208,9 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
         simulate_json_removable(facts, view->removable, json);
     json_member_array(json, "nodes");
     vec_for(&facts->places, place)
-        put_node(json, simulation, place);
+        simulate_json_node(json, &simulation->input->cluster, place, &simulation->before, &simulation->after);
     json_end_array(json);
-    put_totals(json, facts);
+    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 

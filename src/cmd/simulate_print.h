@@ -43,6 +43,12 @@ void simulate_json_changes(const struct facts *facts, const struct outcome *outc
 void simulate_json_growth(const struct growth *growth, struct json_writer *json);
 void simulate_json_removable(const struct facts *facts, const struct removable *removable,
                              struct json_writer *json);
+/* Parts of the JSON. Without `after` it is null. */
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster,
+                        const struct fact_place *place, const struct usage *before,
+                        const struct usage *after);
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+                          const struct fact_total *totals, size_t len);
 
 /* Parts of the table. */
 void simulate_print_growth(const struct growth *growth, struct term *term);
@@ -50,7 +56,8 @@ void simulate_print_removable(const struct facts *facts, const struct simulate_v
 void simulate_print_changes(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_workloads(const struct facts *facts, const struct simulate_view *view, struct term *term);
 void simulate_print_placements(const struct facts *facts, struct term *term);
-void simulate_print_totals(const struct facts *facts, struct term *term);
+void simulate_print_totals(const struct cluster *cluster, const struct fact_total *totals, size_t len,
+                           struct term *term);
 void simulate_print_nodes(const struct facts *facts, struct term *term);
 
 #endif

@@ -336,7 +336,7 @@ void simulate_table(const struct facts *facts, const struct simulate_view *view,
         simulate_print_removable(facts, view, term);
     if (simulation->input->cluster.live_nodes) {
         print_usage(facts, view, term);
-        simulate_print_totals(facts, term);
+        simulate_print_totals(&simulation->input->cluster, facts->totals.items, facts->totals.len, term);
         simulate_print_nodes(facts, term);
     }
     if (view->placements)

@@ -227,9 +227,10 @@ int doc_stream_next(struct doc_stream *stream, struct doc *ret, struct error *er
         return 0;
     if (stream->len > DOC_BYTES_MAX)
         r = error_at(err, -EFBIG, stream->path, 0, 0, "is longer than %zu bytes", DOC_BYTES_MAX);
-    else if (stream->len >= 2 &&
-             ((text[0] == 0xff && text[1] == 0xfe) || (text[0] == 0xfe && text[1] == 0xff)))
-        r = fail_at(stream, 0, -EINVAL, err, "the text is UTF-16 or UTF-32, expected UTF-8");
+    else if (stream->len >= 2 && ((text[0] == 0xff && text[1] == 0xfe) ||
+                                  (text[0] == 0xfe && text[1] == 0xff) || !text[0] || !text[1]))
+        r = fail_at(stream, 0, -EINVAL, err,
+                    "the text is UTF-16 or UTF-32, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it");
     else
         r = stream->yaml ? yaml_next(stream, ret, err) : next_json(stream, ret, err);
     if (r < 0)

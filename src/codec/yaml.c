@@ -495,6 +495,16 @@ static int on_event(struct yaml *yaml, const yaml_event_t *event)
     }
 }
 
+/* Is this place, of line and column from 0, a tab among the spaces that its line begins with? */
+static bool is_tab_of_indentation(const struct doc_stream *stream, size_t line, size_t column)
+{
+    size_t begin = line && line <= stream->line_end_count ? stream->line_ends[line - 1] + (size_t)1 : 0;
+    for (size_t at = begin; at < stream->len && at < begin + column; at++)
+        if (stream->text[at] != ' ' && stream->text[at] != '\t')
+            return false;
+    return begin + column < stream->len && stream->text[begin + column] == '\t';
+}
+
 /* What libyaml complains about, in a sentence. */
 static int parser_error(const struct yaml *yaml)
 {
@@ -508,6 +518,8 @@ static int parser_error(const struct yaml *yaml)
         return error_at(yaml->err, -EINVAL, yaml->stream->path, line, column, "%s", problem);
     }
     uint64_t position = mark_position(parser->problem_mark);
+    if (is_tab_of_indentation(yaml->stream, parser->problem_mark.line, parser->problem_mark.column))
+        return FAIL(yaml, position, "a tab, but YAML is indented with spaces");
     if (parser->context && parser->context_mark.line != parser->problem_mark.line)
         return FAIL(yaml, position, "%s %s that begins on line %zu", problem, parser->context,
                     parser->context_mark.line + 1);

@@ -1,7 +1,7 @@
 /* explain_view.c: gathers what is known about a pod, and writes it as JSON; see explain_view.h. */
 #include <stdlib.h>
 
-#include "codec/json_writer.h"
+#include "api/output.h"
 #include "debug/explain_facts.h"
 #include "debug/views.h"
 #include "engine/binding.h"
@@ -70,6 +70,8 @@ static void evaluate(struct explain_facts *facts, const struct explain_source *s
                     .now_ns = facts->now_ns,
                     .wall_ahead_ns = facts->engine->statuses.wall_ahead_ns,
                     .live = true,
+                    .timing = facts->request->timing,
+                    .node = facts->request->node,
                     .is_preempting = facts->entry && queue_is_held(&facts->engine->queue, facts->entry),
                     .percentage = how_many(facts, source),
                     .file_of = source->file_of,
@@ -107,28 +109,32 @@ static void put_binding(struct json_writer *json, const struct explain_facts *fa
 {
     const struct pod_binding *binding = facts->binding;
     _cleanup_(arena_release) struct arena scratch = { 0 };
+    if (facts->state != POD_BINDING) {
+        output_member_null(json, "binding");
+        return;
+    }
     json_key(json, STR("binding"));
     json_begin_line(json);
     json_member_str(json, "stage", str_from(binding_stage_names[binding->stage]));
     json_member_str(json, "node", binding->node);
     view_put_seconds(json, "seconds", facts->now_ns - binding->started_ns);
-    if (binding->waits_for)
-        json_member_str(json, "waitsFor",
-                        profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
+    output_member_text(json, "waitsFor",
+                       profile_plugin_names(binding->cycle.profile, binding->waits_for, &scratch));
     json_end_line(json);
 }
 
 static void put_place(struct json_writer *json, const struct explain_facts *facts)
 {
     json_member_str(json, "state", str_from(pod_state_names[facts->state]));
-    if (facts->state == POD_BINDING)
-        put_binding(json, facts);
-    if (facts->state == POD_BOUND)
-        json_member_str(json, "node", cluster_node_name(facts->engine->cluster, facts->pod->row));
-    if (facts->state != POD_QUEUED)
-        return;
+    put_binding(json, facts);
+    output_member_text(json, "node",
+                       facts->state == POD_BOUND ? cluster_node_name(facts->engine->cluster, facts->pod->row)
+                                                 : (struct str){ 0 });
     json_key(json, STR("queue"));
-    views_put_entry(json, facts->engine, facts->entry, true, facts->now_ns);
+    if (facts->state == POD_QUEUED)
+        views_put_entry(json, facts->engine, facts->entry, true, facts->now_ns);
+    else
+        json_null(json);
 }
 
 static void put_words(struct json_writer *json, const char *key, struct str words)
@@ -146,12 +152,10 @@ static void put_statuses(struct json_writer *json, const struct attempt *attempt
         const struct attempt_status *answer = &attempt->statuses[i];
         json_begin_line(json);
         json_member_str(json, "status", str_from(status_code_name(answer->code)));
-        if (answer->plugin.len)
-            json_member_str(json, "plugin", answer->plugin);
+        output_member_text(json, "plugin", answer->plugin);
         json_member_strs(json, "reasons", answer->reasons, answer->reasons_len);
         json_member_int(json, "nodes", answer->nodes);
-        if (answer->is_cut)
-            json_member_bool(json, "cut", true);
+        json_member_bool(json, "cut", answer->is_cut);
         json_end_line(json);
     }
     json_end_array(json);
@@ -166,7 +170,7 @@ static void put_nodes(struct json_writer *json, const struct explain_facts *fact
     put_statuses(json, attempt);
     json_key(json, STR("nodes"));
     json_begin_line(json);
-    for (uint32_t i = 0; i < facts->rows_len; i++) {
+    for (uint32_t i = 0; i < facts->rows_len && attempt->statuses_len; i++) {
         uint32_t row = facts->rows[i];
         if (!attempt_node_is_same(attempt, cluster, row))
             continue;
@@ -174,16 +178,15 @@ static void put_nodes(struct json_writer *json, const struct explain_facts *fact
         json_int(json, row < attempt->rows ? attempt->status_of[row] : 0);
     }
     json_end_line(json);
-    if (gone)
-        json_member_int(json, "nodesGone", gone);
+    json_member_int(json, "nodesGone", gone);
 }
 
-static void put_node_or_gone(struct json_writer *json, struct str node)
+static void put_int_or_null(struct json_writer *json, const char *key, bool is_set, int64_t value)
 {
-    if (node.len)
-        json_member_str(json, "node", node);
+    if (is_set)
+        json_member_int(json, key, value);
     else
-        json_member_bool(json, "nodeGone", true);
+        output_member_null(json, key);
 }
 
 /* The chosen node and the best others, as they were scored then. */
@@ -194,7 +197,7 @@ static void put_best(struct json_writer *json, const struct explain_facts *facts
     json_member_array(json, "best");
     for (uint32_t k = 0; k < view.len; k++) {
         json_begin_line(json);
-        put_node_or_gone(json, view.nodes[k].name);
+        output_member_text(json, "node", view.nodes[k].name);
         view.has_extenders = view.nodes[k].extenders;
         scored_node_members(&view, &view.nodes[k], json);
         json_end_line(json);
@@ -205,13 +208,15 @@ static void put_best(struct json_writer *json, const struct explain_facts *facts
 static void put_placement(struct json_writer *json, const struct explain_facts *facts,
                           const struct attempt *attempt)
 {
-    put_node_or_gone(json, facts_node(facts, attempt, attempt->row));
-    json_member_int(json, "total", attempt->total);
-    json_member_int(json, "ties", attempt->ties);
+    bool placed = attempt->outcome <= ATTEMPT_BINDING_FAILED;
+    output_member_text(json, "node", placed ? facts_node(facts, attempt, attempt->row) : (struct str){ 0 });
+    put_int_or_null(json, "total", placed, attempt->total);
+    put_int_or_null(json, "ties", placed, attempt->ties);
     if (attempt->bound_ns)
         view_put_seconds(json, "bindingSeconds", attempt->bound_ns);
-    if (attempt->best.len)
-        put_best(json, facts, attempt);
+    else
+        output_member_null(json, "bindingSeconds");
+    put_best(json, facts, attempt);
 }
 
 static void put_attempt(struct json_writer *json, const struct explain_facts *facts,
@@ -222,55 +227,55 @@ static void put_attempt(struct json_writer *json, const struct explain_facts *fa
     view_put_seconds(json, "secondsAgo", facts->now_ns - attempt->time_ns);
     if (attempt->took_ns)
         json_member_double(json, "microseconds", (double)(attempt->took_ns / 100) / 10);
+    else
+        output_member_null(json, "microseconds");
     json_member_str(json, "outcome", str_from(attempt_outcome_names[attempt->outcome]));
     json_member_str(json, "path", str_from(decision_path_names[attempt->path]));
     json_member_int(json, "examined", attempt->examined);
     json_member_int(json, "feasible", attempt->feasible);
-    if (attempt->outcome <= ATTEMPT_BINDING_FAILED)
-        put_placement(json, facts, attempt);
-    if (attempt->words_gone)
-        json_member_bool(json, "wordsGone", true);
-    if (attempt->message.len)
-        json_member_str(json, "message", attempt->message);
-    if (attempt->rejected_by.len)
-        put_words(json, "rejectedBy", attempt->rejected_by);
-    if (attempt->nominated.len) {
-        json_member_str(json, "nominated", attempt->nominated);
-        json_member_str(json, "victims", attempt->victims);
-    }
-    if (attempt->statuses_len)
-        put_nodes(json, facts, attempt);
+    put_placement(json, facts, attempt);
+    json_member_bool(json, "wordsGone", attempt->words_gone);
+    output_member_text(json, "message", attempt->message);
+    put_words(json, "rejectedBy", attempt->rejected_by);
+    output_member_text(json, "nominated", attempt->nominated);
+    output_member_text(json, "victims", attempt->victims);
+    put_nodes(json, facts, attempt);
     json_end_object(json);
+}
+
+static void put_now(struct json_writer *json, const struct explain_facts *facts)
+{
+    if (facts->now) {
+        json_member_object(json, "now");
+        json_member_bool(json, "asIfPending", facts->now->as_if_pending);
+        json_member_bool(json, "limited", facts->now->options.percentage.set);
+        explain_members(facts->now, json);
+        json_end_object(json);
+    } else {
+        output_member_null(json, "now");
+    }
+    output_member_text(json, "notNow", facts->not_now);
 }
 
 static void write_json(const struct explain_facts *facts, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
     const struct explain_request *request = facts->request;
-    json_begin_object(&json);
+    output_begin(&json, "LiveExplanation");
     view_put_time(&json, "time", facts->now_ns);
+    json_key(&json, STR("pod"));
+    json_begin_line(&json);
     json_member_str(&json, "namespace", request->namespace);
     json_member_str(&json, "name", request->name);
-    if (facts->pod)
-        json_member_str(&json, "uid", facts->pod->api->meta.uid);
+    json_end_line(&json);
+    output_member_text(&json, "uid", facts->pod ? facts->pod->api->meta.uid : (struct str){ 0 });
     put_place(&json, facts);
     json_member_array(&json, "attempts");
     for (size_t i = 0; i < facts->attempts_len; i++)
         put_attempt(&json, facts, &facts->attempts[i]);
     json_end_array(&json);
-    if (facts->now) {
-        json_member_object(&json, "now");
-        if (facts->now->as_if_pending)
-            json_member_bool(&json, "asIfPending", true);
-        if (facts->now->options.percentage.set)
-            json_member_bool(&json, "limited", true);
-        explain_members(facts->now, &json);
-        json_end_object(&json);
-    } else {
-        json_member_str(&json, "notNow", facts->not_now);
-    }
-    json_end_object(&json);
-    strbuf_putc(out, '\n');
+    put_now(&json, facts);
+    output_end(&json);
 }
 
 /* ---- all of it ---- */
@@ -292,6 +297,10 @@ int explain_view_write(const struct explain_source *source, const struct explain
                       "the scheduler knows no pod " META_FMT
                       ": there is none, or it waits for another scheduler\n",
                       META_ARG(request));
+        return -ENOENT;
+    }
+    if (request->node.len && cluster_row(source->engine->cluster, request->node) == ROW_NONE) {
+        strbuf_printf(out, "the scheduler knows no node " STR_FMT "\n", STR_ARG(request->node));
         return -ENOENT;
     }
     facts.not_now = why_not_now(&facts);

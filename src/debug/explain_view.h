@@ -7,7 +7,8 @@
  * number is drawn.
  *
  * ?output=json (the default) or table, a text for terminals that is ?width columns wide, with ?colours=1 in colours,
- * and of at most ?top rows in each of its tables. 404: the pod is not known. */
+ * and of at most ?top rows in each of its tables. ?timing=1 adds what plugins cost, ?node= asks every plugin about that
+ * node. 404: the pod is not known. */
 #ifndef DEBUG_EXPLAIN_VIEW_H
 #define DEBUG_EXPLAIN_VIEW_H
 
@@ -27,7 +28,8 @@ struct explain_source {
 
 struct explain_request {
     struct str namespace, name;
-    bool table, colours;
+    struct str node; /* empty: none in particular */
+    bool table, colours, timing;
     uint32_t top, width; /* of the table; width 0: of no screen */
 };
 

@@ -181,12 +181,7 @@ static void print_best(const struct explain_facts *facts, struct term *term)
     if (attempt == end)
         return;
     struct score_view view = facts_best(facts, attempt);
-    view.hidden = UINT64_MAX;
-    for (uint32_t k = 0; k < view.len; k++) {
-        view.has_extenders |= view.nodes[k].extenders != 0;
-        for (uint32_t i = 0; i < view.plugins_len; i++)
-            view.hidden &= ~((uint64_t)(view.nodes[k].scores[i] != 0) << i);
-    }
+    score_view_hide_zeros(&view);
     strbuf_printf(term->out, "The scores %s ago, of the node that was chosen and the best others:\n",
                   age(facts->now_ns - attempt->time_ns));
     score_view_print(&view, term, view.len);
@@ -224,7 +219,8 @@ static void print_now(const struct explain_facts *facts, struct term *term)
                   facts->now->as_if_pending ? "as if it had no node yet and with " : "with ",
                   facts->now->options.percentage.set ? "as many nodes as for a decision" : "every node");
     explain_table_answer(facts->now, term, facts->request->top);
-    explain_table_cost(facts->now, term, facts->request->top);
+    if (facts->now->options.timing)
+        explain_table_cost(facts->now, term, facts->request->top);
 }
 
 void explain_view_table(const struct explain_facts *facts, struct term *term)

@@ -99,7 +99,8 @@ static bool is_over(const struct pod *pod)
            (str_is(pod->status.phase, "Succeeded") || str_is(pod->status.phase, "Failed"));
 }
 
-void *resources_gather(const struct engine *engine)
+void *resources_gather(const struct engine *engine, const struct view_filter *filter _unused_,
+                       int64_t now_ns _unused_)
 {
     struct resource_rows *rows = xcalloc(1, sizeof(*rows));
     _cleanup_(arena_release) struct arena arena = { 0 };
@@ -140,9 +141,11 @@ void resources_write(void *gathered, struct strbuf *out)
 
 int resources_view(struct views *views, const struct serve_request *request, struct serve_reply *reply)
 {
-    static const struct view_job job = { resources_gather, resources_write };
+    static const struct view_job job = { .any_method = true,
+                                         .gather = resources_gather,
+                                         .write = resources_write };
     if (!str_is(request->method, "DELETE"))
-        return views_request_job(views, request, &job);
+        return views_request_job(views, request, reply, &job);
     serve_reply_header(reply, "Content-Type", STR("text/plain; charset=utf-8"));
     strbuf_puts(&reply->body, "metrics reset\n");
     return 0;

@@ -4,8 +4,8 @@
 
 #include "debug/views.h"
 
-/* What the pods request, copied; on the core thread. */
-void *resources_gather(const struct engine *engine);
+/* For a view_job: what the pods request, copied; on the core thread. */
+void *resources_gather(const struct engine *engine, const struct view_filter *filter, int64_t now_ns);
 /* Adds the page, and frees what was gathered; on any thread. */
 void resources_write(void *gathered, struct strbuf *out);
 

@@ -11,18 +11,20 @@
 
 enum { LIMIT_DEFAULT = 1000, LIMIT_MAX = 100000, JOBS_MAX = 2 };
 enum { TOP_DEFAULT = 20, TOP_MAX = 1000000, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
-/* Requests for explanations that wait; how long the core only decides after one, in times of what it took. */
-enum { EXPLAINS_MAX = 64, EXPLAIN_REST = 4 };
+/* Requests that wait for their turn; how long the core only decides after one, in times of what it took. */
+enum { TURNS_MAX = 64, TURN_REST = 4 };
 
 /* A request, from its arrival to its answer. */
 struct view_request {
     struct list_link link;    /* of views->open */
-    struct list_link waiting; /* of views->explains */
+    struct list_link waiting; /* of views->turns */
     struct views *views;
     uint64_t id;
     bool gzips;
     struct arena arena;                           /* of the texts below */
     void (*answer)(struct view_request *request); /* on the core thread */
+    void (*at_turn)(struct view_request *request,
+                    int64_t now_ns); /* likewise, of a request that takes turns */
     view_writer write;
     struct view_filter filter;
     struct explain_request explain;
@@ -36,9 +38,9 @@ struct views {
     struct serve *serve;
     struct explain_source source;
     /* Of the core thread. */
-    struct list explains; /* oldest first */
-    size_t explains_len;
-    int64_t explain_at_ns; /* not before that */
+    struct list turns; /* requests that wait for theirs, oldest first */
+    size_t turns_len;
+    int64_t turn_at_ns; /* not before that */
     /* Under the lock. */
     struct monitor monitor;
     size_t busy;      /* jobs of the worker pool that write */
@@ -323,6 +325,8 @@ static const char *read_filter(struct str query, struct arena *arena, struct vie
     serve_query(query, "namespace", arena, &ret->namespace);
     serve_query(query, "queue", arena, &ret->queue);
     serve_query(query, "plugin", arena, &ret->plugin);
+    serve_query(query, "node", arena, &ret->node);
+    serve_query(query, "label", arena, &ret->label);
     bool valid = read_number(query, "limit", 1, LIMIT_MAX, arena, &ret->limit) &&
                  read_pod(query, arena, &ret->namespace, &ret->name) != -EINVAL;
     return valid ? NULL : "limit is a number, pod is NAMESPACE/NAME";
@@ -341,61 +345,72 @@ int views_queue(void *views, const struct serve_request *request, struct serve_r
     return views_request(views, request, reply, views_write_queue);
 }
 
+/* ---- requests that take turns ---- */
+
+/* The round of the core that this call ends answers it. */
+static void wait_for_turn(struct view_request *request)
+{
+    struct views *views = request->views;
+    if (views->turns_len == TURNS_MAX) {
+        send_error(request, 429, "too many questions wait; ask again later");
+        return;
+    }
+    list_append(&views->turns, &request->waiting);
+    views->turns_len++;
+}
+
+int64_t views_round(struct views *views, int64_t now_ns)
+{
+    if (views->turns_len && now_ns >= views->turn_at_ns) {
+        struct view_request *request = list_take(&views->turns, struct view_request, waiting);
+        int64_t begun_ns = monotonic_ns();
+        views->turns_len--;
+        request->at_turn(request, now_ns);
+        views->turn_at_ns = now_ns + (monotonic_ns() - begun_ns) * (TURN_REST + 1);
+    }
+    return views->turns_len ? views->turn_at_ns : INT64_MAX;
+}
+
 /* ---- explanations ---- */
 
 static const char *read_explain(struct str query, struct arena *arena, struct explain_request *ret)
 {
     struct str output = STR("json");
-    uint32_t colours = 0;
+    uint32_t colours = 0, timing = 0;
     *ret = (struct explain_request){ .top = TOP_DEFAULT };
     if (read_pod(query, arena, &ret->namespace, &ret->name) < 0)
         return "pod is NAMESPACE/NAME";
     serve_query(query, "output", arena, &output);
+    serve_query(query, "node", arena, &ret->node);
     ret->table = str_is(output, "table");
     if (!ret->table && !str_is(output, "json"))
         return "output is json or table";
     if (!read_number(query, "top", 1, TOP_MAX, arena, &ret->top) ||
         !read_number(query, "width", WIDTH_MIN, WIDTH_MAX, arena, &ret->width) ||
-        !read_number(query, "colours", 0, 1, arena, &colours))
-        return "top is a number from 1, width one from 40 to 1000, colours 0 or 1";
+        !read_number(query, "colours", 0, 1, arena, &colours) ||
+        !read_number(query, "timing", 0, 1, arena, &timing))
+        return "top is a number from 1, width one from 40 to 1000, colours and timing 0 or 1";
     ret->colours = colours;
+    ret->timing = timing;
     return NULL;
 }
 
-/* The round of the core that this call ends answers it. */
-static void wait_for_round(struct view_request *request)
+static void explain(struct view_request *request, int64_t now_ns)
 {
-    struct views *views = request->views;
-    if (views->explains_len == EXPLAINS_MAX) {
-        send_error(request, 429, "too many questions wait; ask again later");
-        return;
-    }
-    list_append(&views->explains, &request->waiting);
-    views->explains_len++;
+    struct serve_reply reply = { 0 };
+    bool is_unknown = explain_view_write(&request->views->source, &request->explain, now_ns, &reply.body) < 0;
+    bool is_text = is_unknown || request->explain.table;
+    reply.status = is_unknown ? 404 : 200;
+    serve_reply_header(&reply, "Content-Type",
+                       is_text ? STR("text/plain; charset=utf-8") : STR("application/json"));
+    send_answer(request, &reply);
 }
 
 int views_explain(void *views, const struct serve_request *request, struct serve_reply *reply)
 {
-    struct view_request *made = request_new(views, request, wait_for_round);
+    struct view_request *made = request_new(views, request, wait_for_turn);
+    made->at_turn = explain;
     return hand_over_get(made, request, reply, read_explain(request->query, &made->arena, &made->explain));
-}
-
-int64_t views_round(struct views *views, int64_t now_ns)
-{
-    if (views->explains_len && now_ns >= views->explain_at_ns) {
-        struct view_request *request = list_take(&views->explains, struct view_request, waiting);
-        struct serve_reply reply = { 0 };
-        int64_t begun_ns = monotonic_ns();
-        bool is_unknown = explain_view_write(&views->source, &request->explain, now_ns, &reply.body) < 0;
-        bool is_text = is_unknown || request->explain.table;
-        reply.status = is_unknown ? 404 : 200;
-        serve_reply_header(&reply, "Content-Type",
-                           is_text ? STR("text/plain; charset=utf-8") : STR("application/json"));
-        send_answer(request, &reply);
-        views->explains_len--;
-        views->explain_at_ns = now_ns + (monotonic_ns() - begun_ns) * (EXPLAIN_REST + 1);
-    }
-    return views->explains_len ? views->explain_at_ns : INT64_MAX;
 }
 
 /* ---- large pages ---- */
@@ -406,6 +421,8 @@ static void write_job(struct worker_job *writing)
     struct views *views = request->views;
     struct serve_reply reply = { 0 };
     request->job->write(request->gathered, &reply.body);
+    if (request->job->type)
+        serve_reply_header(&reply, "Content-Type", str_from(request->job->type));
     if (request->gzips)
         serve_reply_gzip(&reply);
     send_answer(request, &reply);
@@ -416,7 +433,7 @@ static void write_job(struct worker_job *writing)
 }
 
 /* On the core thread: as little as possible of it. */
-static void start_job(struct view_request *request)
+static void start_job(struct view_request *request, int64_t now_ns)
 {
     struct views *views = request->views;
     monitor_lock(&views->monitor);
@@ -427,16 +444,25 @@ static void start_job(struct view_request *request)
         send_error(request, 503, "others are being shown this page; try again");
         return;
     }
-    request->gathered = request->job->gather(core_engine(views->core));
+    request->gathered = request->job->gather(core_engine(views->core), &request->filter, now_ns);
     request->writing = (struct worker_job){ .urgent = true, .run = write_job };
     workers_submit(&request->writing);
 }
 
-int views_request_job(struct views *views, const struct serve_request *request, const struct view_job *job)
+static void start_job_now(struct view_request *request)
 {
-    struct view_request *made = request_new(views, request, start_job);
+    start_job(request, core_now(request->views->core));
+}
+
+int views_request_job(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+                      const struct view_job *job)
+{
+    struct view_request *made = request_new(views, request, job->takes_turns ? wait_for_turn : start_job_now);
     made->job = job;
-    return hand_over(made);
+    made->at_turn = start_job;
+    if (job->any_method)
+        return hand_over(made);
+    return hand_over_get(made, request, reply, read_filter(request->query, &made->arena, &made->filter));
 }
 
 void views_settle(struct views *views)

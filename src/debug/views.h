@@ -10,7 +10,8 @@
  *
  * GET /debug/berth/explain (explain_view.h) costs the core thread as much as one decision on the plain path and the
  * writing of the answer, some milliseconds at thousands of nodes. So one request is answered at a time, and then the
- * core only decides for four times as long: requests take a fifth of its time at most. 429: too many requests wait. */
+ * core only decides for four times as long: requests take a fifth of its time at most. 429: too many requests wait.
+ * GET /debug/berth/nodes (nodes.h) takes its turn among them. */
 #ifndef DEBUG_VIEWS_H
 #define DEBUG_VIEWS_H
 
@@ -33,8 +34,9 @@ void views_serve(struct views *views, struct serve *serve);
 /* Which pods are shown; an empty text is no condition. */
 struct view_filter {
     struct str namespace, name;
-    struct str queue;  /* as in the answer; of a pod that is being bound, the stage */
-    struct str plugin; /* that rejected the pod, or holds it back, or that it waits for */
+    struct str queue;       /* as in the answer; of a pod that is being bound, the stage */
+    struct str plugin;      /* that rejected the pod, or holds it back, or that it waits for */
+    struct str node, label; /* of the page of nodes: the only one; the key of the label that is shown */
     uint32_t limit;
 };
 
@@ -51,21 +53,25 @@ void view_put_time(struct json_writer *json, const char *key, int64_t ns);
 /* To the millisecond; a negative time is 0. */
 void view_put_seconds(struct json_writer *json, const char *key, int64_t ns);
 
-/* For a large page that is no JSON and has no parameters: what it needs is gathered on the core thread, and written on
- * a thread of its own, which frees what was gathered. The job sets the content type. */
+/* For a large page: what it needs is gathered on the core thread, and written on a thread of its own, which frees what
+ * was gathered. */
 struct view_job {
-    void *(*gather)(const struct engine *engine);
+    const char *type; /* of the content; NULL: as the path has it */
+    bool any_method;  /* and no parameters: the page is kube-scheduler's */
+    bool takes_turns; /* with explanations: the core only decides for a while after the gathering */
+    void *(*gather)(const struct engine *engine, const struct view_filter *filter, int64_t now_ns);
     void (*write)(void *gathered, struct strbuf *out);
 };
-int views_request_job(struct views *views, const struct serve_request *request, const struct view_job *job);
+int views_request_job(struct views *views, const struct serve_request *request, struct serve_reply *reply,
+                      const struct view_job *job);
 /* Waits for such threads. After the core has ended, before the server does. May be NULL. */
 void views_settle(struct views *views);
 
 /* For serve_options, with the views as user. */
 int views_queue(void *views, const struct serve_request *request, struct serve_reply *reply);
 int views_explain(void *views, const struct serve_request *request, struct serve_reply *reply);
-/* On the core thread: explains a pod if it is time. Returns when to call again though nothing else happens; INT64_MAX:
- * no request waits. */
+/* On the core thread: answers a request that takes turns if it is time. Returns when to call again though nothing
+ * else happens; INT64_MAX: no request waits. */
 int64_t views_round(struct views *views, int64_t now_ns);
 
 struct wake {

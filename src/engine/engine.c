@@ -397,7 +397,9 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     *ret = (struct decision){ .pod = entry->pod,
                               .profile = &engine->profiles[entry->profile],
                               .row = ROW_NONE,
-                              .nominated_row = ROW_NONE };
+                              .nominated_row = ROW_NONE,
+                              .attempt = entry->attempts,
+                              .woken_by = entry->woken_by };
     if (entry->pod->terminating) {
         skip_deleted(engine, entry, ret);
         return true;

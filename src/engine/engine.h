@@ -144,6 +144,8 @@ struct decision {
     struct str post_filter_error; /* why PostFilter failed, where it did */
     bool retry;                   /* it has a nomination, and is tried again when its victims have left */
     uint64_t refusal; /* decisions with the same number have the same reasons, word by word; 0: none */
+    uint32_t attempt; /* of the pod, from 1 */
+    enum event_label woken_by; /* why it was tried now */
 };
 
 struct engine_stats {

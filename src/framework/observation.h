@@ -25,6 +25,7 @@ struct observation {
     const struct pod_info *pod;
     int64_t at_ns;     /* since 1970 */
     int64_t waited_ns; /* of an attempt that is over: since the pod was first ready to be decided */
+    bool is_alone;     /* no engine runs with the profile: nothing else is observed */
 };
 
 /* All plugins of the profile that observe. */

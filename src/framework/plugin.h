@@ -31,6 +31,7 @@ struct row_forms;
 struct probe;
 struct score_weights;
 struct observation;
+struct shortfall_list;
 
 /* A set of node names, sorted; `all` means every node. */
 struct node_names {
@@ -59,6 +60,8 @@ struct plugin_wishes {
     uint64_t narrowed;     /* of those in struct plugin: not all of their objects */
     int64_t tick_every_ns; /* 0: never */
     int64_t tick_due_ns;   /* the engine's: 0: not known yet */
+    int64_t
+        sample_every_ns; /* how often samples and queries are fetched; 0: as the scheduler does by default */
 };
 
 struct plugin_env {
@@ -116,6 +119,9 @@ struct plugin {
     void (*add_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
     void (*remove_pod)(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
     struct status (*filter)(struct cycle *cycle, struct node_view node);
+    /* What a node that filter has just rejected lacks (framework/shortfall.h); for explanations alone. NULL: the
+     * reasons of the status are all that there is to say. */
+    void (*explain)(struct cycle *cycle, struct node_view node, struct shortfall_list *ret);
     struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis,
                                  struct post_filter_result *ret);
     /* An Unschedulable of post_filter, for a pod without devices, is its answer for all such pods of the class and

@@ -66,10 +66,21 @@ static struct plugin_instance *instance_of(struct profile *profile, const struct
     return instance;
 }
 
-void plugin_reads(const struct plugin *plugin, struct cluster *cluster)
+bool plugin_reads(const struct plugin *plugin, struct cluster *cluster)
 {
+    bool changed = false;
     for (const char *const *path = plugin->reads; path && *path; path++)
-        pod_key_read(cluster, *path);
+        changed |= pod_key_extend(cluster, *path);
+    return changed;
+}
+
+static void profile_reads(const struct profile *profile, struct cluster *cluster)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < profile->plugins_len; i++)
+        changed |= plugin_reads(profile->plugins[i].plugin, cluster);
+    if (changed)
+        pod_classes_renew(cluster);
 }
 
 /* What rules take for granted: see framework/rule.h. */
@@ -109,7 +120,6 @@ static int init_instance(struct profile *profile, struct plugin_instance *instan
 {
     const struct plugin *plugin = instance->plugin;
     check_rules(plugin);
-    plugin_reads(plugin, cluster);
     instance->rules = event_rules_for(plugin, &cluster->features, &profile->arena);
     return make_instance(profile, instance, config, profile_args(config, plugin->name), cluster, err);
 }
@@ -156,6 +166,7 @@ int profile_init(struct profile *profile, const struct registry *registry,
         profile->has_observers |= profile->plugins[i].plugin->observe != NULL;
     }
     profile->wide_scores = has_wide_scores(profile);
+    profile_reads(profile, cluster);
     for (uint32_t i = 0; i < profile->plugins_len; i++) {
         int r = init_instance(profile, &profile->plugins[i], config, cluster, err);
         if (r < 0)
@@ -277,4 +288,9 @@ struct str profile_plugin_names(const struct profile *profile, uint64_t mask, st
     for (size_t i = 0; i < len; i++)
         strbuf_printf(&out, "%s%s", i ? " " : "", names[i]);
     return arena_str(arena, strbuf_slice(&out));
+}
+
+uint64_t plugin_wanted_kinds(const struct plugin_instance *instance)
+{
+    return (instance->plugin->kinds & ~instance->wishes.narrowed) | instance->wishes.kinds;
 }

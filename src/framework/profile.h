@@ -45,8 +45,9 @@ struct plugin_catalog registry_catalog(const struct registry *registry, struct a
 /* The extension points that a plugin takes part in, as a mask of 1 << enum extension_point. */
 uint32_t plugin_points(const struct plugin *plugin);
 
-/* What the plugin reads of pods, where it filters or scores nodes, tells classes of pods apart from now on. */
-void plugin_reads(const struct plugin *plugin, struct cluster *cluster);
+/* What the plugin reads of pods, where it filters or scores nodes, tells classes of pods apart from now on. True: that is
+ * new, and pods that are there need pod_classes_renew(). */
+bool plugin_reads(const struct plugin *plugin, struct cluster *cluster);
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err);
 /* A variant shares the plugins of its profile with what they keep; those whose arguments have other weights are made
@@ -61,6 +62,8 @@ uint32_t profile_number(const struct profile *profiles, uint32_t len, struct str
 uint32_t profile_of_pod(const struct profile *profiles, uint32_t len, const struct pod *pod);
 /* The names of the plugins in a mask, sorted, separated by spaces. */
 struct str profile_plugin_names(const struct profile *profile, uint64_t mask, struct arena *arena);
+/* The kinds that are fetched for the instance: 1 << enum api_kind, or'ed. */
+uint64_t plugin_wanted_kinds(const struct plugin_instance *instance);
 /* The instance of a plugin by name, or NULL. */
 const struct plugin_instance *profile_find(const struct profile *profile, const char *name);
 

@@ -259,23 +259,33 @@ bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct po
     return false;
 }
 
-struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay)
+void run_add_rivals(struct cycle *cycle, struct node_view node, struct node_overlay *overlay)
 {
-    const pod_vec *nominated = &cycle->cluster->nodes.items[row].nominated;
-    struct node_view view = { cycle->cluster, row, overlay };
-    vec_for(nominated, rival) {
+    vec_for(&cycle->cluster->nodes.items[node.row].nominated, rival) {
         if (!is_at_least_as_important(*rival, cycle->info))
             continue;
         overlay_add(overlay, *rival);
-        run_add_pod(cycle, *rival, view);
+        run_add_pod(cycle, *rival, node);
     }
-    struct status status = run_filters(cycle, view);
+}
+
+void run_remove_rivals(struct cycle *cycle, struct node_view node, struct node_overlay *overlay)
+{
+    const pod_vec *nominated = &cycle->cluster->nodes.items[node.row].nominated;
     for (size_t i = nominated->len; i-- > 0;) {
         if (!is_at_least_as_important(nominated->items[i], cycle->info))
             continue;
         overlay_remove(overlay, nominated->items[i]);
-        run_remove_pod(cycle, nominated->items[i], view);
+        run_remove_pod(cycle, nominated->items[i], node);
     }
+}
+
+struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay)
+{
+    struct node_view view = { cycle->cluster, row, overlay };
+    run_add_rivals(cycle, view, overlay);
+    struct status status = run_filters(cycle, view);
+    run_remove_rivals(cycle, view, overlay);
     return status;
 }
 

@@ -35,6 +35,9 @@ struct status run_post_filter(struct cycle *cycle, struct diagnosis *diagnosis,
                               struct post_filter_result *ret);
 /* Does the row have nominated pods whose resources this pod must leave free? */
 bool row_has_rivals(const struct cluster *cluster, uint32_t row, const struct pod_info *pod);
+/* Adds those pods to the overlay of the view and to what plugins count, and removes them again. */
+void run_add_rivals(struct cycle *cycle, struct node_view node, struct node_overlay *overlay);
+void run_remove_rivals(struct cycle *cycle, struct node_view node, struct node_overlay *overlay);
 /* The filters on the overlay with those pods added; the overlay is as before when it returns. */
 struct status run_filters_with_rivals(struct cycle *cycle, uint32_t row, struct node_overlay *overlay);
 /* add_pod and remove_pod of all plugins that were not skipped. */

@@ -1,6 +1,6 @@
 /* http.c: the client on its loop: waiting lists, deadlines, and what libcurl wants to wait for.
  *
- *     http_send() ─▶ loop ─▶ delayed (timer) ─▶ queued (urgent, waiting) ─▶ running (libcurl) ─▶ on_done
+ *     http_send() ─▶ loop ─▶ delayed (timer) ─▶ queued (urgent, ahead, waiting) ─▶ running (libcurl) ─▶ on_done
  *
  * No lock is held while a callback runs, and no callback of a user runs while we are inside our own lists in a state
  * that a new request or a cancellation could disturb: both only ever reach the mailbox of the loop. */
@@ -11,11 +11,17 @@
 #include "base/secret.h"
 #include "http/http_impl.h"
 
-enum { LEFTOVERS_MS = 2 }; /* after bytes came; short, since an event may be what is left over */
+enum {
+    LEFTOVERS_MS = 2, /* after bytes came; short, since an event may be what is left over */
+    AHEAD_IN_A_ROW_MAX = 3,
+};
 
 static struct list *list_of(struct transfer *t)
 {
-    return t->request.urgent || t->request.stream ? &t->client->urgent : &t->client->waiting;
+    struct http_client *client = t->client;
+    if (t->request.urgent || t->request.stream)
+        return &client->urgent;
+    return t->request.ahead ? &client->ahead : &client->waiting;
 }
 
 void client_watch_deadline(struct transfer *t)
@@ -94,14 +100,28 @@ static void collect(struct http_client *client)
     }
 }
 
+/* The next one that has its turn, or NULL. */
+static struct transfer *take_turn(struct http_client *client)
+{
+    bool has_others = !list_empty(&client->waiting);
+    bool goes_ahead =
+        !list_empty(&client->ahead) && (!has_others || client->ahead_in_a_row < AHEAD_IN_A_ROW_MAX);
+    client->ahead_in_a_row = goes_ahead && has_others ? client->ahead_in_a_row + 1 : 0;
+    return list_take(goes_ahead ? &client->ahead : &client->waiting, struct transfer, link);
+}
+
 /* At the end of whatever happened: answers are given, and what waited for them starts. */
 static void settle(struct http_client *client)
 {
     collect(client);
     while (!list_empty(&client->urgent))
         start(list_take(&client->urgent, struct transfer, link));
-    while (!list_empty(&client->waiting) && client->running < client->options.in_flight_max)
-        start(list_take(&client->waiting, struct transfer, link));
+    while (client->running < client->options.in_flight_max) {
+        struct transfer *next = take_turn(client);
+        if (!next)
+            break;
+        start(next);
+    }
 }
 
 static void enqueue(struct transfer *t)

@@ -107,6 +107,7 @@ struct http_request {
     bool stream;        /* the answer goes to on_chunk piece by piece; does not count as in flight */
     bool gzip;          /* the answer may come packed; it is unpacked, and its limit is for what comes out */
     bool urgent;        /* goes before those that wait, and past the limit of those in flight */
+    bool ahead;         /* goes before others that wait, which get every fourth turn */
     int64_t timeout_ms; /* until the complete response is there; of a stream, until it begins */
     int64_t silence_ms; /* of a stream: the longest time between two pieces; 0: any */
     size_t body_bytes_max;

@@ -81,8 +81,9 @@ struct http_client {
     struct loop_timer leftovers_timer; /* see on_leftovers_timer() */
     uint64_t deliveries;               /* headers, pieces of bodies and ends that libcurl gave us */
 
-    struct idmap transfers;      /* by id: all that are on the loop's thread and not done */
-    struct list waiting, urgent; /* struct transfer */
+    struct idmap transfers;             /* by id: all that are on the loop's thread and not done */
+    struct list waiting, ahead, urgent; /* struct transfer */
+    uint32_t ahead_in_a_row;            /* so many of `ahead` started while others waited */
     VEC(CURL *) spare;
     VEC(struct connection) connections;
     uint64_t last_connection;

@@ -67,6 +67,14 @@ struct status topology_filter(struct cycle *cycle, struct node_view node)
     return detail ? rule->rejection(detail) : STATUS_OK;
 }
 
+void topology_explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct topology_rule *rule = cycle->current->plugin->topology_rule;
+    struct topology_counts *counts = &state_of(cycle)->filter;
+    if (rule->explain && counts->cluster)
+        rule->explain(cycle, counts, topology_counts_row(counts, node.row), node, ret);
+}
+
 struct status topology_pre_score(struct cycle *cycle)
 {
     const struct topology_rule *rule = cycle->current->plugin->topology_rule;

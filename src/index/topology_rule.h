@@ -23,6 +23,9 @@ struct topology_rule {
     /* Logs why a node was rejected, with -v=5. May be NULL. */
     void (*log_rejection)(struct topology_counts *counts, const uint32_t *inputs, struct node_view node,
                           const struct pod *pod);
+    /* What a node that filter rejects lacks; of a cycle (framework/shortfall.h). */
+    void (*explain)(struct cycle *cycle, struct topology_counts *counts, const uint32_t *inputs,
+                    struct node_view node, struct shortfall_list *ret);
     /* The reference's sentences where Filter runs without PreFilter, and Score without PreScore. */
     const char *no_pre_filter, *no_pre_score;
 };
@@ -33,14 +36,15 @@ struct status topology_pre_filter(struct cycle *cycle, struct node_names *narrow
 void topology_add_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 void topology_remove_pod(struct cycle *cycle, const struct pod_info *pod, struct node_view node);
 struct status topology_filter(struct cycle *cycle, struct node_view node);
+void topology_explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret);
 struct status topology_pre_score(struct cycle *cycle);
 struct status topology_score(struct cycle *cycle, struct node_view node, int64_t *ret);
 
 #define TOPOLOGY_CALLBACKS \
     .needs_pre_filter = POINT_BIT(POINT_FILTER), .needs_pre_score = POINT_BIT(POINT_SCORE), \
     .forget = topology_forget, .pre_filter = topology_pre_filter, .add_pod = topology_add_pod, \
-    .remove_pod = topology_remove_pod, .filter = topology_filter, .pre_score = topology_pre_score, \
-    .score = topology_score
+    .remove_pod = topology_remove_pod, .filter = topology_filter, .explain = topology_explain, \
+    .pre_score = topology_pre_score, .score = topology_score
 
 /* The row forms of every plugin that has such a rule. */
 extern const struct row_forms topology_rows;

@@ -6,6 +6,38 @@
 
 enum { SYSTEM_NODE_CRITICAL = 2000001000, SYSTEM_CLUSTER_CRITICAL = 2000000000 };
 
+/* ---- claims ---- */
+
+/* The newest class that is marked as the default; of equally old ones the first by name. */
+static const struct storage_class *find_default_class(const struct load *load)
+{
+    static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
+                                         "storageclass.beta.kubernetes.io/is-default-class" };
+    const struct storage_class *best = NULL;
+    vec_for(&load->objects[KIND_STORAGE_CLASS], item) {
+        const struct storage_class *class = (const struct storage_class *)*item;
+        bool marked = false;
+        for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+            const struct str *value = str_map_get(&class->meta.annotations, str_from(marks[i]));
+            marked |= value && str_is(*value, "true");
+        }
+        if (!marked)
+            continue;
+        int64_t age = best ? class->meta.creation_time.seconds - best->meta.creation_time.seconds : 1;
+        if (age > 0 || (age == 0 && str_cmp(class->meta.name, best->meta.name) < 0))
+            best = class;
+    }
+    return best;
+}
+
+void admission_admit_claim(const struct admission *admission, struct pvc *claim)
+{
+    bool names_one = claim->spec.storage_class_name.ptr ||
+                     str_map_get(&claim->meta.annotations, STR("volume.beta.kubernetes.io/storage-class"));
+    if (!names_one && admission->default_class)
+        claim->spec.storage_class_name = admission->default_class->meta.name;
+}
+
 /* ---- priority ---- */
 
 /* Of several with the same name the first one counts. */
@@ -22,7 +54,7 @@ static const struct class_value *add_class(struct admission *admission, struct c
 
 void admission_init(struct admission *admission, const struct load *load)
 {
-    *admission = (struct admission){ 0 };
+    *admission = (struct admission){ .default_class = find_default_class(load) };
     vec_for(&load->objects[KIND_PRIORITY_CLASS], item) {
         const struct priority_class *class = (const struct priority_class *)*item;
         const struct class_value *kept = add_class(
@@ -47,6 +79,11 @@ void admission_release(struct admission *admission)
     arena_release(&admission->arena);
 }
 
+bool admission_knows_class(const struct admission *admission, struct str name)
+{
+    return strmap_get(&admission->classes, name) != NULL;
+}
+
 void admission_prioritize(struct admission *admission, struct pod *pod)
 {
     struct pod_spec *spec = &pod->spec;
@@ -55,8 +92,6 @@ void admission_prioritize(struct admission *admission, struct pod *pod)
     const struct class_value *class = admission->fallback;
     if (!str_empty(spec->priority_class_name)) {
         class = strmap_get(&admission->classes, spec->priority_class_name);
-        if (!class && !admission->unknown++)
-            admission->unknown_name = spec->priority_class_name;
     } else if (class) {
         spec->priority_class_name = class->name;
     }

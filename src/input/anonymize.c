@@ -36,7 +36,8 @@ struct word_row {
 static const struct word_row field_names[] = {
     { TEXT_PLAIN,
       "accessModes action allocationMode declaredFeatures effect nodeAffinityPolicy nodeTaintsPolicy "
-      "operator phase podManagementPolicy preemptionPolicy protocol pullPolicy reclaimPolicy resize "
+      "operator phase podManagementPolicy preemptionPolicy protocol pullPolicy "
+      "reclaimPolicy resize "
       "resourceVersion restartPolicy schedulerName skipNodeOperations source status string strings version "
       "versions volumeBindingMode volumeMode whenUnsatisfiable" },
     { TEXT_ANNOTATION, "annotations" },

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "codec/gzip.h"
+
 enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8 };
 
 void documents_release(struct documents *documents)
@@ -74,12 +76,51 @@ static int walk_value(struct documents *documents, const struct doc *doc, yyjson
     return walk_items(documents, doc, items, item_kind, version, depth + 1, err);
 }
 
+/* "NAME   STATUS   AGE": the first line is words in capitals, and one of the first two is NAME. */
+static bool is_table(const struct doc_stream *stream)
+{
+    struct str rest = { stream->text + stream->at, (uint32_t)(stream->len - stream->at) };
+    struct str line = str_cut(&rest, '\n');
+    bool has_name = false;
+    size_t words = 0;
+    while (line.len) {
+        struct str word = str_trim(str_cut(&line, ' '), "\r");
+        if (!word.len)
+            continue;
+        for (uint32_t i = 0; i < word.len; i++)
+            if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ-()%", word.ptr[i]))
+                return false;
+        has_name |= words++ < 2 && str_is(word, "NAME");
+    }
+    return has_name && words > 1;
+}
+
+/* In the place of the compressed text. */
+static int unpack(struct doc_stream *stream, const char *path, struct error *err)
+{
+    struct strbuf text = { 0 };
+    int r = gzip_decode(stream->text, stream->len, DOC_BYTES_MAX, &text);
+    if (r < 0) {
+        strbuf_release(&text);
+        if (r == -EFBIG)
+            return error_at(err, r, stream->path, 0, 0, "is longer than %zu bytes when it is unpacked",
+                            DOC_BYTES_MAX);
+        return error_at(err, r, stream->path, 0, 0, "is compressed with gzip, and damaged or cut off");
+    }
+    strbuf_reserve(&text, YYJSON_PADDING_SIZE);
+    memset(text.text + text.len, 0, YYJSON_PADDING_SIZE);
+    doc_stream_release(stream);
+    doc_stream_init(stream, path, text.text, text.len);
+    return 0;
+}
+
 static int read_stream(struct documents *documents, struct doc_stream *stream, struct error *err)
 {
     documents->bytes += stream->len;
-    if (stream->len >= 2 && (unsigned char)stream->text[0] == 0x1f && (unsigned char)stream->text[1] == 0x8b)
-        return error_at(err, -EINVAL, stream->path, 0, 0, "is compressed; try `zcat %s | berth ... -f -`",
-                        stream->path);
+    if (stream->yaml && is_table(stream))
+        return error_at(
+            err, -EINVAL, stream->path, 1, 1,
+            "is a table as kubectl prints it for people; with `-o yaml` or `-o json` it prints objects");
     for (;;) {
         struct doc doc, *kept = &doc;
         int r = doc_stream_next(stream, &doc, err);
@@ -108,6 +149,8 @@ static int read_file(struct documents *documents, const char *path, struct error
         return r;
     }
     *vec_push(&documents->streams) = stream;
+    if (gzip_is(stream->text, stream->len) && (r = unpack(stream, kept, err)) < 0)
+        return r;
     return read_stream(documents, stream, err);
 }
 
@@ -116,6 +159,8 @@ static int read_file(struct documents *documents, const char *path, struct error
 static bool wanted_file(struct str name)
 {
     static const struct str endings[] = { STR(".yaml"), STR(".yml"), STR(".json"), STR(".jsonl") };
+    if (str_ends_with(name, STR(".gz")))
+        name.len -= 3;
     for (size_t i = 0; i < ARRAY_SIZE(endings); i++)
         if (str_ends_with(name, endings[i]))
             return true;

@@ -2,7 +2,7 @@
  *
  *     paths ──▶ streams ──▶ documents ──▶ Lists taken apart ──▶ visit(), one object after the other
  *
- * Files hold JSON, JSON lines, YAML, several documents, or Lists, in any mixture. */
+ * Files hold JSON, JSON lines, YAML, several documents, or Lists, in any mixture; they may be compressed with gzip. */
 #ifndef INPUT_DOCUMENTS_H
 #define INPUT_DOCUMENTS_H
 
@@ -27,7 +27,7 @@ struct documents {
     struct arena arena; /* of paths */
 };
 
-/* A file, "-" or a folder with all *.yaml, *.yml, *.json and *.jsonl below it. */
+/* A file, "-" or a folder with all *.yaml, *.yml, *.json and *.jsonl below it, also with .gz behind that. */
 int documents_read(struct documents *documents, const char *path, struct error *err);
 void documents_release(struct documents *documents);
 

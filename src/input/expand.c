@@ -1,7 +1,5 @@
 /* expand.c: from controllers to the pods that they lack; see expand.h. */
-#include "input/expand.h"
-
-#include <stdio.h>
+#include "input/expand_impl.h"
 
 #include "api/fields.h"
 #include "api/labels.h"
@@ -37,15 +35,21 @@ static bool is_newer(const struct workload *a, const struct workload *b)
     return str_cmp(a->meta.name, b->meta.name) > 0;
 }
 
-/* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
- * scale-down that has not been carried out yet it must not make more. */
-static void share_out(struct expansion *expansion, const struct workload *deployment,
-                      const struct owner *owner)
+static const struct workload *newest_set(const struct owner *owner)
 {
     const struct workload *newest = owner->sets.items[0];
     vec_for(&owner->sets, set)
         if (is_newer(*set, newest))
             newest = *set;
+    return newest;
+}
+
+/* The newest ReplicaSet makes up what all of them lack. While a rollout runs it may have more than its share; after a
+ * scale-down that has not been carried out yet it must not make more. */
+static void share_out(struct expansion *expansion, const struct workload *deployment,
+                      const struct owner *owner)
+{
+    const struct workload *newest = newest_set(owner);
     int64_t others = 0;
     vec_for(&owner->sets, set)
         if (*set != newest)
@@ -107,7 +111,7 @@ static void adopt_unseen_sets(struct expansion *expansion)
 
 /* The ReplicaSet that the Deployment would have: its selector and labels carry the hash of the template. */
 static void add_replica_set(struct expansion *expansion, const struct workload *deployment,
-                            const struct owner *owner)
+                            struct owner *owner)
 {
     enum { HASH_LEN = 9 };
     struct arena *arena = &expansion->factory.arena;
@@ -130,6 +134,7 @@ static void add_replica_set(struct expansion *expansion, const struct workload *
     selector->match_labels = str_map_with(&selector->match_labels, STR(HASH_LABEL), hash, arena);
     set->spec.selector = selector;
     load_add(expansion->load, KIND_REPLICA_SET, &set->meta);
+    *vec_push(&owner->sets) = set;
     owners_get(&expansion->owners, KIND_REPLICA_SET, set->meta.namespace, set->meta.name)->object =
         &set->meta;
 }
@@ -139,8 +144,8 @@ static void settle_deployments(struct expansion *expansion)
     adopt_unseen_sets(expansion);
     vec_for(&expansion->load->objects[KIND_DEPLOYMENT], item) {
         const struct workload *deployment = (const struct workload *)*item;
-        const struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT,
-                                               deployment->meta.namespace, deployment->meta.name);
+        struct owner *owner = owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace,
+                                         deployment->meta.name);
         if (deployment->meta.deletion_time.set)
             continue;
         if (owner->sets.len)
@@ -164,10 +169,13 @@ static int check_count(struct expansion *expansion, const struct owner *owner, i
     return 0;
 }
 
-static void add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod, struct str name)
+static struct pod *add_pod(struct expansion *expansion, struct owner *owner, const struct pod *pod,
+                           struct str name)
 {
-    *vec_push(&expansion->pods) = factory_finish(&expansion->factory, pod, name);
+    struct pod *made = factory_finish(&expansion->factory, pod, name);
+    *vec_push(&expansion->pods) = made;
     owner->active++;
+    return made;
 }
 
 static struct str name_prefix(struct pod_factory *factory, const struct meta *controller)
@@ -269,11 +277,52 @@ static struct pod stateful_pod(struct pod_factory *factory, const struct workloa
     return pod;
 }
 
-static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
+static struct str ordinal_name(struct pod_factory *factory, const struct workload *set, int64_t ordinal)
+{
+    return arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+}
+
+static struct pod *make_ordinal(struct expansion *expansion, struct owner *owner, int64_t ordinal)
 {
     struct pod_factory *factory = &expansion->factory;
     const struct workload *set = (const struct workload *)owner->object;
-    int64_t first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
+    struct str name = ordinal_name(factory, set, ordinal);
+    struct pod pod = stateful_pod(factory, set, name, ordinal);
+    return add_pod(expansion, owner, &pod, name);
+}
+
+enum ordinal { ORDINAL_ABSENT, ORDINAL_WAITS, ORDINAL_PLACED };
+
+/* A pod is made when all before it have nodes. */
+static struct pod *make_next(struct expansion *expansion, struct owner *owner)
+{
+    while (owner->next < owner->desired && owner->ordinals[owner->next] == ORDINAL_PLACED)
+        owner->next++;
+    if (owner->next == owner->desired || owner->ordinals[owner->next] != ORDINAL_ABSENT)
+        return NULL;
+    owner->ordinals[owner->next] = ORDINAL_WAITS;
+    return make_ordinal(expansion, owner, owner->first + owner->next);
+}
+
+static bool starts_in_order(const struct expansion *expansion, const struct owner *owner)
+{
+    const struct workload *set = (const struct workload *)owner->object;
+    return expansion->starts_in_order && !str_is(set->spec.pod_management_policy, "Parallel");
+}
+
+/* A pod that is on its way out is not waited for: that would be for ever. */
+static enum ordinal ordinal_of(const struct pod *pod)
+{
+    if (!pod)
+        return ORDINAL_ABSENT;
+    return pod->spec.node_name.len || pod->meta.deletion_time.set ? ORDINAL_PLACED : ORDINAL_WAITS;
+}
+
+static int expand_stateful_set(struct expansion *expansion, struct owner *owner, struct error *err)
+{
+    const struct workload *set = (const struct workload *)owner->object;
+    bool in_order = starts_in_order(expansion, owner);
+    owner->first = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
     owner->desired = count_or(set->spec.replicas, 1);
     /* At most: pods that are there may have numbers beyond. */
     int64_t lacking = owner->desired - owner->active - (int64_t)owner->leaving.len;
@@ -281,16 +330,83 @@ static int expand_stateful_set(struct expansion *expansion, struct owner *owner,
     if (r < 0)
         return r;
     size_t before = expansion->pods.len;
-    for (int64_t ordinal = first; ordinal < first + owner->desired; ordinal++) {
-        struct str name =
-            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
-        if (load_find(expansion->load, KIND_POD, set->meta.namespace, name))
-            continue;
-        struct pod pod = stateful_pod(factory, set, name, ordinal);
-        add_pod(expansion, owner, &pod, name);
+    if (in_order) {
+        owner->ordinals = arena_array(&expansion->factory.arena, uint8_t, (size_t)owner->desired);
+        *vec_push(&expansion->ordered) = owner;
     }
+    for (int64_t i = 0; i < owner->desired; i++) {
+        struct str name = ordinal_name(&expansion->factory, set, owner->first + i);
+        const struct pod *pod = load_find(expansion->load, KIND_POD, set->meta.namespace, name);
+        if (in_order)
+            owner->ordinals[i] = ordinal_of(pod);
+        else if (!pod)
+            make_ordinal(expansion, owner, owner->first + i);
+    }
+    if (in_order)
+        make_next(expansion, owner);
     expansion->controllers += expansion->pods.len > before;
     return 0;
+}
+
+/* The state of this pod of a StatefulSet that starts in order; NULL: it is none. */
+static uint8_t *find_ordinal(struct owner *owner, const struct pod *pod)
+{
+    int64_t ordinal;
+    ptrdiff_t dash = str_rfind(pod->meta.name, '-');
+    if (!owner || !owner->ordinals ||
+        !str_to_int64(str_slice(pod->meta.name, (size_t)(dash + 1), pod->meta.name.len), &ordinal) ||
+        ordinal < owner->first || ordinal >= owner->first + owner->desired)
+        return NULL;
+    return &owner->ordinals[ordinal - owner->first];
+}
+
+struct pod *expansion_placed(struct expansion *expansion, const struct pod *placed)
+{
+    const struct owner_ref *ref = expansion->ordered.len ? controller_of(&placed->meta) : NULL;
+    if (!ref || !str_eq(ref->kind, api_kinds[KIND_STATEFUL_SET].kind))
+        return NULL;
+    struct owner *owner = owners_of(&expansion->owners, &placed->meta);
+    uint8_t *ordinal = find_ordinal(owner, placed);
+    if (!ordinal)
+        return NULL;
+    *ordinal = ORDINAL_PLACED;
+    return make_next(expansion, owner);
+}
+
+/* Its pod is made again: those that are not there yet wait for it. */
+void expand_ordinal_lost(struct owner *owner, const struct pod *victim)
+{
+    uint8_t *ordinal = find_ordinal(owner, victim);
+    if (!ordinal)
+        return;
+    *ordinal = ORDINAL_WAITS;
+    owner->next = MIN(owner->next, ordinal - owner->ordinals);
+}
+
+void expansion_warn_not_started(const struct expansion *expansion)
+{
+    size_t sets = 0, pods = 0;
+    const struct owner *first = NULL;
+    vec_for(&expansion->ordered, owner) {
+        size_t before = pods;
+        for (int64_t i = (*owner)->next; i < (*owner)->desired; i++)
+            pods += (*owner)->ordinals[i] == ORDINAL_ABSENT;
+        if (pods == before)
+            continue;
+        sets++;
+        first = first ?: *owner;
+    }
+    if (!sets)
+        return;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    strbuf_printf(&text, "%zu pod%s of StatefulSet " META_FMT, pods, pods == 1 ? "" : "s",
+                  META_ARG(first->object));
+    if (sets > 1)
+        strbuf_printf(&text, " (and %zu more)", sets - 1);
+    strbuf_printf(
+        &text, " %s not made, because pod " META_FMT "-%lld has no node (podManagementPolicy: OrderedReady)",
+        pods == 1 ? "is" : "are", META_ARG(first->object), (long long)(first->first + first->next));
+    load_print_warning(&text);
 }
 
 /* ---- Jobs ---- */
@@ -311,7 +427,7 @@ static int64_t job_wants(const struct workload *job, const struct owner *owner)
     return MAX(MIN(count_or(job->spec.completions, 1) - succeeded, parallelism), 0);
 }
 
-static bool parse_index(const struct pod *pod, int64_t *ret)
+bool expand_parse_index(const struct pod *pod, int64_t *ret)
 {
     const struct str *text = str_map_get(&pod->meta.annotations, STR(INDEX_KEY));
     return text && str_to_int64(*text, ret);
@@ -341,20 +457,26 @@ static void mark_indexes(const struct owner *owner, struct idmap *used)
 {
     int64_t index;
     vec_for(&owner->pods, pod)
-        if (parse_index(*pod, &index))
+        if (expand_parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
     vec_for(&owner->finished, pod)
-        if (str_is((*pod)->status.phase, "Succeeded") && parse_index(*pod, &index))
+        if (str_is((*pod)->status.phase, "Succeeded") && expand_parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
+}
+
+/* NAME-INDEX-, with a shorter name where the pod's would be too long. */
+struct str expand_index_prefix(struct arena *arena, struct str job, int64_t index)
+{
+    struct str number = arena_printf(arena, "%lld", (long long)index);
+    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
+    return arena_printf(arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
 }
 
 static void make_index(struct expansion *expansion, struct owner *owner, struct pod pod, int64_t index)
 {
     struct pod_factory *factory = &expansion->factory;
-    struct str job = owner->object->name;
     struct str number = arena_printf(&factory->arena, "%lld", (long long)index);
-    int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
-    struct str prefix = arena_printf(&factory->arena, "%.*s-" STR_FMT "-", len, job.ptr, STR_ARG(number));
+    struct str prefix = expand_index_prefix(&factory->arena, owner->object->name, index);
     pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &factory->arena);
     pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &factory->arena);
     admission_admit(&factory->admission, &pod, &factory->arena);
@@ -460,81 +582,44 @@ static int expand_daemon_set(struct expansion *expansion, struct owner *owner, s
 
 /* ---- the beginning ---- */
 
-void expansion_init(struct expansion *expansion, struct load *load)
+/* What an API server and controllers do when a user creates these objects. One that was replaced does not count. */
+static void admit_written(struct expansion *expansion)
+{
+    struct pod_factory *factory = &expansion->factory;
+    vec_for(&expansion->load->written, item) {
+        enum api_kind kind = (enum api_kind)(*item)->kind;
+        if (load_find(expansion->load, kind, (*item)->namespace, (*item)->name) != *item)
+            continue;
+        if (kind == KIND_PVC) {
+            admission_admit_claim(&factory->admission, (struct pvc *)*item);
+            continue;
+        }
+        struct pod *pod = (struct pod *)*item;
+        admission_admit(&factory->admission, pod, &factory->arena);
+        if (str_empty(pod->spec.node_name))
+            factory_claims(factory, pod);
+    }
+}
+
+void expansion_begin(struct expansion *expansion, struct load *load)
 {
     *expansion = (struct expansion){ .load = load };
     factory_init(&expansion->factory, load);
-    owners_init(&expansion->owners, load);
     vec_for(&load->objects[KIND_POD], item)
         admission_prioritize(&expansion->factory.admission, (struct pod *)*item);
+    admit_written(expansion);
+}
+
+void expansion_settle(struct expansion *expansion)
+{
+    owners_init(&expansion->owners, expansion->load);
     settle_deployments(expansion);
 }
 
-/* ---- replacements ---- */
-
-static struct pod *make_again(struct expansion *expansion, struct owner *owner, const struct pod *victim)
+void expansion_init(struct expansion *expansion, struct load *load)
 {
-    struct pod_factory *factory = &expansion->factory;
-    struct pod pod = *victim;
-    pod.meta.creation_time = (struct opt_time){ 0 };
-    pod.meta.deletion_time = (struct opt_time){ 0 };
-    pod.spec.node_name = (struct str){ 0 };
-    pod.status = (struct pod_status){ .phase = STR("Pending") };
-    if (owner->kind == KIND_DAEMON_SET)
-        daemon_pin(&pod.spec, daemon_node(victim), &factory->arena);
-    owner->active++;
-    if (owner->kind == KIND_STATEFUL_SET)
-        return factory_finish(factory, &pod, victim->meta.name);
-    int64_t index;
-    struct str stem = controller_of(&victim->meta)->name;
-    struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(stem));
-    if (owner->kind == KIND_JOB && parse_index(victim, &index))
-        prefix = arena_printf(&factory->arena, STR_FMT "-%lld-", STR_ARG(stem), (long long)index);
-    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
-}
-
-struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim)
-{
-    struct owner *owner = owners_of(&expansion->owners, &victim->meta);
-    if (!owner || owner->kind == KIND_DEPLOYMENT)
-        return NULL;
-    if (!victim->meta.deletion_time.set)
-        owner->active--;
-    if (owner->desired >= 0 && owner->active >= owner->desired && owner->kind != KIND_DAEMON_SET)
-        return NULL;
-    struct pod *pod = make_again(expansion, owner, victim);
-    idmap_put(&expansion->successors, (uintptr_t)victim, pod);
-    return pod;
-}
-
-const struct pod *expansion_successor(const struct expansion *expansion, const struct pod *pod)
-{
-    const struct pod *last = NULL;
-    while ((pod = idmap_get(&expansion->successors, (uintptr_t)pod)))
-        last = pod;
-    return last;
-}
-
-struct pod *expansion_bring_back(struct expansion *expansion, const struct pod *leaving)
-{
-    struct owners *owners = &expansion->owners;
-    if (owners_of(owners, &leaving->meta))
-        return expansion_replace(expansion, leaving);
-    struct str name = controller_of(&leaving->meta)->name;
-    struct owner *owner = owners_get(owners, KIND_UNKNOWN, leaving->meta.namespace, name);
-    struct pod *pod = make_again(expansion, owner, leaving);
-    idmap_put(&expansion->successors, (uintptr_t)leaving, pod);
-    return pod;
-}
-
-void expansion_keep(struct expansion *expansion, const struct pod *pod)
-{
-    struct owner *owner = owners_of(&expansion->owners, &pod->meta);
-    bool was_replaced = idmap_remove(&expansion->successors, (uintptr_t)pod);
-    if (!owner)
-        return;
-    owner->active += !pod->meta.deletion_time.set;
-    owner->active -= was_replaced;
+    expansion_begin(expansion, load);
+    expansion_settle(expansion);
 }
 
 /* ---- all of them ---- */
@@ -552,6 +637,9 @@ int expansion_run(struct expansion *expansion, struct error *err)
         { KIND_JOB, expand_job },
     };
     struct load *load = expansion->load;
+    if (expansion->ran)
+        return 0;
+    expansion->ran = true;
     expansion->nodes = load_sorted(load, KIND_NODE);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         for (size_t j = 0; j < load->objects[rows[i].kind].len; j++) {
@@ -582,16 +670,71 @@ void expansion_release(struct expansion *expansion)
     owners_release(&expansion->owners);
     vec_release(&expansion->pods);
     vec_release(&expansion->leaving);
+    vec_release(&expansion->ordered);
     idmap_release(&expansion->successors);
     free(expansion->nodes);
 }
 
-void expansion_warn(const struct expansion *expansion)
+/* ---- copies ---- */
+
+/* The pod is one of the newest ReplicaSet, by the template that the Deployment has now. */
+static struct pod copy_of_deployment(struct expansion *expansion, const struct workload *deployment,
+                                     struct owner **ret)
 {
-    const struct admission *admission = &expansion->factory.admission;
-    if (admission->unknown)
-        fprintf(stderr,
-                "berth: warning: %zu pod%s of a PriorityClass that is not in the input, such as " STR_FMT
-                ", taken as priority 0\n",
-                admission->unknown, admission->unknown == 1 ? "" : "s", STR_ARG(admission->unknown_name));
+    struct pod_factory *factory = &expansion->factory;
+    const struct owner *owner =
+        owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace, deployment->meta.name);
+    struct pod_template template = deployment->spec.template;
+    if (!owner->sets.len) { /* it is being deleted */
+        *ret = owners_get(&expansion->owners, KIND_DEPLOYMENT, deployment->meta.namespace,
+                          deployment->meta.name);
+        return factory_pod(factory, &template, KIND_DEPLOYMENT, &deployment->meta);
+    }
+    const struct meta *set = &newest_set(owner)->meta;
+    const struct str *hash = str_map_get(&newest_set(owner)->spec.template.meta.labels, STR(HASH_LABEL));
+    if (hash)
+        template.meta.labels = str_map_with(&template.meta.labels, STR(HASH_LABEL), *hash, &factory->arena);
+    *ret = owners_get(&expansion->owners, KIND_REPLICA_SET, set->namespace, set->name);
+    return factory_pod(factory, &template, KIND_REPLICA_SET, set);
+}
+
+static struct pod *copy_of_stateful_set(struct expansion *expansion, const struct workload *set,
+                                        struct owner *owner)
+{
+    struct pod_factory *factory = &expansion->factory;
+    int64_t ordinal = set->spec.ordinals ? count_or(set->spec.ordinals->start, 0) : 0;
+    for (ordinal += (int64_t)owner->names;; ordinal++) {
+        struct str name =
+            arena_printf(&factory->arena, STR_FMT "-%lld", STR_ARG(set->meta.name), (long long)ordinal);
+        struct str full = full_name(&factory->scratch, set->meta.namespace, name);
+        owner->names++;
+        if (strmap_get(&factory->taken, full) ||
+            load_find(expansion->load, KIND_POD, set->meta.namespace, name))
+            continue;
+        struct pod pod = stateful_pod(factory, set, name, ordinal);
+        return factory_finish(factory, &pod, name);
+    }
+}
+
+struct pod *expansion_copy(struct expansion *expansion, enum api_kind kind, const struct meta *object)
+{
+    struct pod_factory *factory = &expansion->factory;
+    const struct workload *workload = (const struct workload *)object;
+    struct owner *owner = owners_get(&expansion->owners, kind, object->namespace, object->name);
+    struct pod pod;
+    if (kind == KIND_STATEFUL_SET)
+        return copy_of_stateful_set(expansion, workload, owner);
+    if (kind == KIND_DEPLOYMENT)
+        pod = copy_of_deployment(expansion, workload, &owner);
+    else if (kind == KIND_REPLICATION_CONTROLLER)
+        pod = factory_pod(factory, &((const struct replication_controller *)object)->template, kind, object);
+    else
+        pod = factory_pod(factory, &workload->spec.template, kind, object);
+    if (kind == KIND_JOB)
+        label_with_job(factory, workload, &pod);
+    if (kind == KIND_DAEMON_SET)
+        daemon_tolerations(&pod.spec, &factory->arena);
+    admission_admit(&factory->admission, &pod, &factory->arena);
+    struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(pod.meta.owners.items[0].name));
+    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
 }

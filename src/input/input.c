@@ -7,6 +7,7 @@
 
 #include "api/protobuf.h"
 #include "input/config_folder.h"
+#include "input/incomplete.h"
 #include "input/policy_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
@@ -53,19 +54,28 @@ static void add_objects(struct input *input, enum api_kind kind)
 }
 
 /* Copies, so that objects of files and of a cluster live in the same place. */
-static int add_listing(struct input *input, const struct listing *listing, struct error *err)
+static int add_listed(struct input *input, const struct object *listed, struct strbuf *bytes,
+                      struct error *err)
+{
+    struct object copy;
+    strbuf_clear(bytes);
+    object_encode_protobuf(listed, bytes);
+    int r = object_decode_protobuf_as(strbuf_slice(bytes), listed->kind, STRINGS_COPIED, &input->load.arena,
+                                      &copy, err);
+    if (r == 0)
+        load_add(&input->load, listed->kind, copy.meta);
+    return r;
+}
+
+static int add_listing(struct input *input, const struct input_options *options, struct error *err)
 {
     _cleanup_(strbuf_release) struct strbuf bytes = { 0 };
-    vec_for(&listing->objects, live) {
-        struct object copy;
-        strbuf_clear(&bytes);
-        object_encode_protobuf(&(*live)->object, &bytes);
-        int r = object_decode_protobuf(strbuf_slice(&bytes), STRINGS_COPIED, &input->load.arena, &copy, err);
-        if (r < 0)
-            return r;
-        load_add(&input->load, copy.kind, copy.meta);
-    }
-    return 0;
+    _cleanup_(listing_release) struct listing listing = { 0 };
+    int r = options->list(options->user, &input->config, &listing, err);
+    input->is_live = listing.objects.len > 0;
+    for (size_t i = 0; i < listing.objects.len && r == 0; i++)
+        r = add_listed(input, &listing.objects.items[i]->object, &bytes, err);
+    return r;
 }
 
 /* ---- policies ---- */
@@ -79,12 +89,10 @@ static int find_policies(const struct input *input, const char *full_name, const
                             full_name);
 }
 
-/* Before pods come: each gets its policy as it does. */
-static int use_policies(struct input *input, const struct input_options *options, struct error *err)
+static int read_policies(struct input *input, const struct input_options *options, struct error *err)
 {
     const struct config_map *map;
     struct config_map folder;
-    struct policy_set *set;
     int r;
     if (options->policy_dir) {
         r = policy_folder_read(options->policy_dir, &input->config_arena, &folder, err);
@@ -94,14 +102,7 @@ static int use_policies(struct input *input, const struct input_options *options
     } else {
         return 0;
     }
-    if (r == 0)
-        r = policy_set_read(map, input->registry, &set, err);
-    if (r < 0)
-        return r;
-    policies_init(&input->policies, &input->cluster, &input->config);
-    policies_use(&input->policies, set);
-    policy_set_unref(set);
-    return 0;
+    return r < 0 ? r : policy_set_read(map, input->registry, &input->policy_set, err);
 }
 
 /* ---- the model ---- */
@@ -118,6 +119,7 @@ static void add_what_leaves(struct input *input)
 
 static void set_removed_nodes(struct input *input)
 {
+    vec_clear(&input->changes.removed_rows);
     vec_for(&input->changes.list, change)
         if (change->kind == CHANGE_REMOVE) {
             cluster_set_node(&input->cluster, (const struct node *)change->object);
@@ -130,6 +132,7 @@ static void take_away(struct input *input)
     struct cluster *cluster = &input->cluster;
     struct changes *changes = &input->changes;
     usage_take(cluster, &changes->arena, &changes->before);
+    vec_clear(&input->expansion.leaving);
     vec_for(&changes->list, change)
         if (change->kind == CHANGE_ADD)
             for (uint32_t r = 0; r < changes->before.resources; r++)
@@ -145,15 +148,9 @@ static void take_away(struct input *input)
             cluster_remove_node(cluster, change->object->name);
 }
 
-static int build(struct input *input, const struct change_requests *changes, struct error *err)
+/* Policies come before pods: each gets its policy as it does. */
+static void build(struct input *input)
 {
-    if (changes->len) {
-        int r = changes_apply(&input->changes, &input->load, changes, err);
-        if (r < 0)
-            return r;
-    }
-    expansion_init(&input->expansion, &input->load);
-    input->expansion_ready = true;
     cluster_init(&input->cluster);
     if (input->options.features)
         input->cluster.features = *input->options.features;
@@ -163,21 +160,69 @@ static int build(struct input *input, const struct change_requests *changes, str
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         if (kind != KIND_NODE && kind != KIND_POD)
             add_objects(input, (enum api_kind)kind);
-    int r = use_policies(input, &input->options, err);
-    if (r < 0)
-        return r;
+    vec_clear(&input->expansion.factory.claims); /* they were among the objects */
+    if (input->policy_set) {
+        policies_init(&input->policies, &input->cluster, &input->config);
+        policies_use(&input->policies, input->policy_set);
+    }
     add_objects(input, KIND_POD);
     add_what_leaves(input);
-    if (changes->len)
+    if (input_is_changed(input))
         take_away(input);
-    return 0;
+}
+
+void input_rebuild(struct input *input)
+{
+    policies_release(&input->policies);
+    input->policies = (struct policies){ 0 };
+    cluster_release(&input->cluster);
+    input->running = 0;
+    build(input);
+}
+
+/* What controllers find is the cluster with the changes. */
+static int complete(struct input *input, const struct change_requests *changes, struct error *err)
+{
+    expansion_begin(&input->expansion, &input->load);
+    input->expansion_ready = true;
+    load_save(&input->load, &input->read);
+    int r = changes->len ? changes_apply(&input->changes, &input->load, changes, err) : 0;
+    expansion_settle(&input->expansion);
+    if (r == 0)
+        r = read_policies(input, &input->options, err);
+    if (r == 0)
+        build(input);
+    return r;
+}
+
+/* What was read is no cluster at all. */
+static int check_any(const struct input *input, struct error *err)
+{
+    size_t count = input->load.finished.len;
+    for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
+        count += input->load.objects[kind].len;
+    if (count)
+        return 0;
+    return error_set(err, -ENODATA, "the input has no objects%s",
+                     input->load.ignored.len ? " of kinds that decisions depend on" : "");
+}
+
+int input_check_nodes(const struct input *input, struct error *err)
+{
+    if (input->read.objects[KIND_NODE].len)
+        return 0;
+    return input->is_live ? error_set(err, -ENODATA, "the cluster has no nodes")
+                          : error_set(err, -ENODATA,
+                                      "the input has no nodes, so that nothing can be decided; `kubectl get "
+                                      "nodes -o json` prints them");
 }
 
 static void keep_options(struct input *input, const struct input_options *options)
 {
     input->options = *options;
     input->options.paths_len = 0;
-    input->options.listing = NULL;
+    input->options.templates_len = 0;
+    input->options.list = NULL;
     input->options.changes = (struct change_requests){ 0 };
     if (!options->features)
         return;
@@ -191,8 +236,8 @@ int input_open(struct input *input, const struct input_options *options, struct 
     keep_options(input, options);
     input->load.reads_config_maps = options->policy_config_map;
     int r = load_config(input, options, err);
-    if (r == 0 && options->listing)
-        r = add_listing(input, options->listing, err);
+    if (r == 0 && options->list)
+        r = add_listing(input, options, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&input->load, options->paths[i], err);
     if (r == 0 && options->is_strict)
@@ -200,26 +245,32 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     load_warn(&input->load);
-    load_save(&input->load, &input->read);
-    return build(input, &options->changes, err);
+    r = check_any(input, err);
+    if (r == 0)
+        r = templates_read(&input->templates, options->templates, options->templates_len, options->is_strict,
+                           &input->load, err);
+    if (r < 0)
+        return r;
+    incomplete_add_namespaces(&input->load);
+    return complete(input, &options->changes, err);
 }
 
 int input_fork(struct input *fork, const struct input *from, const char *config,
                const struct change_requests *changes, struct error *err)
 {
-    *fork = (struct input){ .registry = from->registry };
+    *fork = (struct input){ .registry = from->registry, .is_live = from->is_live };
     keep_options(fork, &from->options);
     if (config)
         fork->options.config = config;
     load_fork(&fork->load, &from->load, &from->read);
-    load_save(&fork->load, &fork->read);
     int r = load_config(fork, &fork->options, err);
-    return r < 0 ? r : build(fork, changes, err);
+    return r < 0 ? r : complete(fork, changes, err);
 }
 
 void input_release(struct input *input)
 {
     policies_release(&input->policies);
+    policy_set_unref(input->policy_set);
     if (input->cluster_ready)
         cluster_release(&input->cluster);
     if (input->expansion_ready)
@@ -229,6 +280,7 @@ void input_release(struct input *input)
     changes_release(&input->changes);
     arena_release(&input->config_arena);
     load_state_release(&input->read);
+    templates_release(&input->templates);
     load_release(&input->load);
 }
 
@@ -236,7 +288,7 @@ void input_apply_claims(struct input *input)
 {
     struct pod_factory *factory = &input->expansion.factory;
     vec_for(&factory->claims, claim)
-        cluster_set_object(&input->cluster, KIND_PVC, *claim, &(*claim)->meta);
+        cluster_set_object(&input->cluster, claim->kind, claim->meta, claim->meta);
     vec_clear(&factory->claims);
 }
 
@@ -273,6 +325,22 @@ struct pod **input_pending(const struct input *input, size_t *ret_len)
     free(waiting);
     *ret_len = len;
     return sorted;
+}
+
+void input_warn(struct input *input, struct pod *pod)
+{
+    if (pod) {
+        incomplete_warn(&input->expansion, &pod, 1, input->is_live);
+        return;
+    }
+    size_t len;
+    const size_t made = input->expansion.pods.len;
+    struct pod **pods = input_pending(input, &len);
+    pods = xreallocarray(pods, len + made + 1, sizeof(*pods));
+    for (size_t i = 0; i < made; i++)
+        pods[len++] = input->expansion.pods.items[i];
+    incomplete_warn(&input->expansion, pods, len, input->is_live);
+    free(pods);
 }
 
 struct str pod_full_name(const struct pod *pod, struct arena *arena)

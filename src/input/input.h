@@ -6,6 +6,7 @@
 #include "framework/profile.h"
 #include "input/changes.h"
 #include "input/expand.h"
+#include "input/template.h"
 #include "policy/policies.h"
 
 struct listing;
@@ -13,22 +14,26 @@ struct listing;
 struct input_options {
     const char *const *paths;
     size_t paths_len;
-    const struct listing *listing; /* of a live cluster, before the paths; it may go afterwards. NULL: none */
-    const char *config;            /* NULL: the defaults */
+    /* Lists a live cluster, once the configuration is known: its objects come before those of the paths. NULL: none. */
+    int (*list)(void *user, const struct scheduler_config *config, struct listing *ret, struct error *err);
+    void *user;
+    const char *config;              /* NULL: the defaults */
     const struct features *features; /* NULL: the defaults of the default release */
     const char *policy_dir,
-        *policy_config_map; /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
-    bool is_strict;         /* unknown fields are an error */
-    bool calls_extenders;   /* those of the configuration; otherwise a warning says that they are not */
+        *policy_config_map;       /* a folder, or "NAMESPACE/NAME" among the objects; NULL: none */
+    const char *const *templates; /* words that name templates of pods (template.h) */
+    size_t templates_len;
+    bool is_strict;       /* unknown fields are an error */
+    bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
     struct change_requests changes;
 };
 
 struct input {
-    struct input_options options; /* without paths, listing and changes */
+    struct input_options options; /* without paths, list and changes */
     struct features features;     /* of the options */
     struct load load;
-    struct load_state read; /* the objects of the load as they were read */
+    struct load_state read; /* the objects of the load before the changes */
     struct changes changes; /* that were asked for */
     struct expansion expansion;
     struct arena config_arena;
@@ -36,7 +41,10 @@ struct input {
     const struct registry *registry;
     struct cluster cluster;
     struct policies policies; /* of the cluster; without a cluster: none */
+    struct policy_set *policy_set;
+    struct templates templates;
     bool cluster_ready, expansion_ready, config_ready;
+    bool is_live;   /* a cluster was listed */
     size_t running; /* pods that occupy a node */
 };
 
@@ -52,10 +60,17 @@ static inline bool input_is_changed(const struct input *input)
 {
     return input->changes.list.len > 0;
 }
+/* The model as it was when the input was opened, with the claims that were made since. The old one is gone. */
+void input_rebuild(struct input *input);
 /* Puts claims that were made since the last call into the model. */
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */
 struct pod **input_pending(const struct input *input, size_t *ret_len);
+/* Without nodes there is nothing to decide: an error that says so. */
+int input_check_nodes(const struct input *input, struct error *err);
+/* Warnings about what pods refer to and the input does not have: of this pod, or of all that have no node, after the
+ * expansion has run. */
+void input_warn(struct input *input, struct pod *pod);
 /* Each on a line of standard error. */
 void print_warnings(const struct warnings *warnings);
 /* "namespace/name" of a pod, in the arena. */

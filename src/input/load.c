@@ -17,8 +17,10 @@ void load_release(struct load *load)
         vec_release(&load->objects[kind]);
         strmap_release(&load->by_name[kind]);
     }
+    vec_release(&load->written);
     vec_release(&load->finished);
     vec_release(&load->ignored);
+    vec_release(&load->implied);
     strmap_release(&load->ignored_places);
     unknown_fields_release(&load->unknown);
     strbuf_release(&load->key);
@@ -173,7 +175,8 @@ static void count_ignored(struct load *load, struct str kind, size_t place)
 
 static bool reads(const struct load *load, enum api_kind kind)
 {
-    return kind_is_modelled(kind) && (kind != KIND_CONFIG_MAP || load->reads_config_maps);
+    return kind == KIND_CLAIM_TEMPLATE ||
+           (kind_is_modelled(kind) && (kind != KIND_CONFIG_MAP || load->reads_config_maps));
 }
 
 /* A kind by its name alone; KIND_UNKNOWN: none that is read. */
@@ -212,6 +215,8 @@ static int load_as(struct load *load, const struct doc *doc, yyjson_val *val, en
     object_convert(&object, version);
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
+    if (str_empty(object.meta->uid) && (known == KIND_POD || known == KIND_PVC))
+        *vec_push(&load->written) = object.meta;
     object_default(&object, &load->arena);
     unknown_fields_check(&load->unknown, doc, val, kind, version);
     keep(load, known, object.meta);
@@ -244,7 +249,7 @@ int load_path(struct load *load, const char *path, struct error *err)
 /* ---- warnings ---- */
 
 /* Kinds and names come from files: what would move a terminal's cursor is shown as '?'. */
-static void print_warning(struct strbuf *text)
+void load_print_warning(struct strbuf *text)
 {
     for (size_t i = 0; i < text->len; i++)
         if ((unsigned char)text->text[i] < 0x20 || text->text[i] == 0x7f)
@@ -276,7 +281,7 @@ static void warn_ignored(const struct load *load)
     }
     if (load->ignored.len > shown)
         strbuf_printf(&text, " and %zu more kinds", load->ignored.len - shown);
-    print_warning(&text);
+    load_print_warning(&text);
 }
 
 static void print_unknown(const struct load *load, const char *prefix, size_t count)
@@ -310,5 +315,5 @@ void load_warn(const struct load *load)
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     strbuf_printf(&text, "%zu object%s came again, such as " STR_FMT "; the last one counts",
                   load->duplicates, load->duplicates == 1 ? "" : "s", STR_ARG(load->duplicate));
-    print_warning(&text);
+    load_print_warning(&text);
 }

@@ -27,14 +27,16 @@ struct load {
     struct documents documents;
     object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
     struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
-    VEC(struct pod *) finished;        /* pods that succeeded or failed; not among objects */
-    VEC(struct kind_count) ignored;    /* kinds that are not used */
-    struct strmap ignored_places;      /* kind to place + 1 in it */
-    size_t duplicates;                 /* objects that replaced another */
-    struct str duplicate;              /* one of them: "Pod default/web" */
-    bool reads_config_maps;            /* otherwise they are of a kind that is not used */
-    struct unknown_fields unknown;     /* and kinds that may be misspelled */
-    struct strbuf key;                 /* scratch */
+    object_vec written;         /* pods and claims without a uid: a user wrote them, and no server saw them */
+    VEC(struct pod *) finished; /* pods that succeeded or failed; not among objects */
+    VEC(struct kind_count) ignored; /* kinds that are not used */
+    struct strmap ignored_places;   /* kind to place + 1 in it */
+    size_t duplicates;              /* objects that replaced another */
+    struct str duplicate;           /* one of them: "Pod default/web" */
+    bool reads_config_maps;         /* otherwise they are of a kind that is not used */
+    object_vec implied;             /* Namespaces that objects are in and that were not in the input */
+    struct unknown_fields unknown;  /* and kinds that may be misspelled */
+    struct strbuf key;              /* scratch */
 };
 
 /* A zeroed load is empty. */
@@ -43,6 +45,8 @@ void load_release(struct load *load);
 int load_path(struct load *load, const char *path, struct error *err);
 /* Everything that a user should know about the input, a line each on standard error. */
 void load_warn(const struct load *load);
+/* A line on standard error, without what would move a terminal's cursor: texts of the input may be in it. */
+void load_print_warning(struct strbuf *text);
 /* Unknown fields as errors: all but the last one on standard error, then that one. */
 int load_refuse_unknown(const struct load *load, struct error *err);
 /* "namespace/name" in the buffer. */

@@ -18,6 +18,9 @@ struct owner {
     int64_t desired;             /* pods that the controller wants; -1: unknown */
     int64_t active;              /* pods that there are */
     uint64_t names;              /* how many were made up */
+    /* Of a StatefulSet that starts its pods in order: by ordinal, from the first on (enum ordinal of expand.c). */
+    uint8_t *ordinals;
+    int64_t first, next; /* `next`: of those in `ordinals`, the first one without a node */
     /* Of a Deployment: the ReplicaSet that pods of the input name, but that is not in the input itself. */
     size_t unseen_pods;
     struct str unseen_hash, unseen_uid;

@@ -6,33 +6,10 @@
 
 enum { NAME_LEN_MAX = 63, SUFFIX_LEN = 5 };
 
-/* The newest class that is marked as the default; of equally old ones the first by name. */
-static const struct storage_class *find_default_class(const struct load *load)
-{
-    static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
-                                         "storageclass.beta.kubernetes.io/is-default-class" };
-    const struct storage_class *best = NULL;
-    vec_for(&load->objects[KIND_STORAGE_CLASS], item) {
-        const struct storage_class *class = (const struct storage_class *)*item;
-        bool marked = false;
-        for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-            const struct str *value = str_map_get(&class->meta.annotations, str_from(marks[i]));
-            marked |= value && str_is(*value, "true");
-        }
-        if (!marked)
-            continue;
-        int64_t age = best ? class->meta.creation_time.seconds - best->meta.creation_time.seconds : 1;
-        if (age > 0 || (age == 0 && str_cmp(class->meta.name, best->meta.name) < 0))
-            best = class;
-    }
-    return best;
-}
-
 void factory_init(struct pod_factory *factory, struct load *load)
 {
     *factory = (struct pod_factory){ .load = load };
     admission_init(&factory->admission, load);
-    factory->default_class = find_default_class(load);
 }
 
 void factory_release(struct pod_factory *factory)
@@ -140,13 +117,99 @@ void factory_claim(struct pod_factory *factory, const struct pvc_template *templ
             str_map_with(&claim->meta.labels, labels->items[i].key, labels->items[i].value, &factory->arena);
     if (template->spec)
         claim->spec = *template->spec;
-    if (!claim->spec.storage_class_name.ptr && factory->default_class)
-        claim->spec.storage_class_name = factory->default_class->meta.name;
+    admission_admit_claim(&factory->admission, claim);
     claim->status.phase = STR("Pending");
     if (owner)
         set_controller(&claim->meta, KIND_POD, &owner->meta, &factory->arena);
     load_add(factory->load, KIND_PVC, &claim->meta);
-    *vec_push(&factory->claims) = claim;
+    *vec_push(&factory->claims) = (struct made_claim){ KIND_PVC, &claim->meta };
+}
+
+/* Claims of ephemeral volumes have the name of the pod and of the volume. */
+static void make_volume_claims(struct pod_factory *factory, const struct pod *pod)
+{
+    list_for(&pod->spec.volumes, volume) {
+        if (!volume->ephemeral || !volume->ephemeral->template)
+            continue;
+        struct str claim = arena_printf(&factory->arena, STR_FMT "-" STR_FMT, STR_ARG(pod->meta.name),
+                                        STR_ARG(volume->name));
+        factory_claim(factory, volume->ephemeral->template, pod->meta.namespace, claim, NULL, pod);
+    }
+}
+
+/* POD-CLAIM-x7k2p; of long names the same share is left. */
+static struct str device_claim_name(struct pod_factory *factory, const struct pod *pod, struct str entry)
+{
+    const size_t most = NAME_LEN_MAX - SUFFIX_LEN - 1;
+    size_t pod_len = pod->meta.name.len, entry_len = entry.len, len = pod_len + entry_len + 2;
+    if (len > most) {
+        pod_len = pod_len * most / len;
+        entry_len = entry_len * most / len;
+    }
+    uint64_t hash = hash_bytes(entry.ptr, entry.len, str_hash(pod->meta.uid));
+    for (;; hash++) {
+        struct str suffix = factory_letters(&factory->arena, hash, SUFFIX_LEN);
+        struct str name =
+            arena_printf(&factory->arena, "%.*s-%.*s%s" STR_FMT, (int)pod_len, pod->meta.name.ptr,
+                         (int)entry_len, entry.ptr, len > most ? "" : "-", STR_ARG(suffix));
+        if (!load_find(factory->load, KIND_RESOURCE_CLAIM, pod->meta.namespace, name))
+            return name;
+    }
+}
+
+static struct str make_device_claim(struct pod_factory *factory, const struct pod *pod,
+                                    const struct resource_claim_template *template, struct str entry)
+{
+    struct resource_claim *claim = arena_new(&factory->arena, struct resource_claim);
+    *claim = template->claim;
+    struct meta *meta = &claim->meta;
+    *meta = (struct meta){ .name = device_claim_name(factory, pod, entry),
+                           .namespace = pod->meta.namespace,
+                           .labels = template->claim.meta.labels };
+    meta->annotations = str_map_with(&template->claim.meta.annotations,
+                                     STR("resource.kubernetes.io/pod-claim-name"), entry, &factory->arena);
+    meta->uid = make_uid(&factory->arena, full_name(&factory->scratch, meta->namespace, meta->name));
+    set_controller(meta, KIND_POD, &pod->meta, &factory->arena);
+    load_add(factory->load, KIND_RESOURCE_CLAIM, meta);
+    *vec_push(&factory->claims) = (struct made_claim){ KIND_RESOURCE_CLAIM, meta };
+    return meta->name;
+}
+
+static bool has_device_claim(const struct pod *pod, struct str entry)
+{
+    list_for(&pod->status.claim_statuses, status)
+        if (str_eq(status->name, entry))
+            return true;
+    return false;
+}
+
+/* A claim for each entry that names a template; without the template there is none. */
+static void make_device_claims(struct pod_factory *factory, struct pod *pod)
+{
+    uint32_t len = pod->status.claim_statuses.len;
+    struct pod_claim_status *statuses =
+        arena_copy(&factory->arena, struct pod_claim_status, pod->status.claim_statuses.items, len,
+                   (size_t)len + pod->spec.resource_claims.len);
+    list_for(&pod->spec.resource_claims, entry) {
+        const struct resource_claim_template *template =
+            entry->resource_claim_template_name.len && !has_device_claim(pod, entry->name)
+                ? load_find(factory->load, KIND_CLAIM_TEMPLATE, pod->meta.namespace,
+                            entry->resource_claim_template_name)
+                : NULL;
+        if (template)
+            statuses[len++] =
+                (struct pod_claim_status){ entry->name,
+                                           make_device_claim(factory, pod, template, entry->name) };
+    }
+    pod->status.claim_statuses.items = statuses;
+    pod->status.claim_statuses.len = len;
+}
+
+void factory_claims(struct pod_factory *factory, struct pod *pod)
+{
+    make_volume_claims(factory, pod);
+    if (pod->spec.resource_claims.len)
+        make_device_claims(factory, pod);
 }
 
 struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, struct str name)
@@ -157,12 +220,6 @@ struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, s
     struct str full = arena_str(&factory->arena, full_name(&factory->scratch, pod->meta.namespace, name));
     made->meta.uid = make_uid(&factory->arena, full);
     strmap_put(&factory->taken, full, made);
-    list_for(&made->spec.volumes, volume) {
-        if (!volume->ephemeral || !volume->ephemeral->template)
-            continue;
-        struct str claim =
-            arena_printf(&factory->arena, STR_FMT "-" STR_FMT, STR_ARG(name), STR_ARG(volume->name));
-        factory_claim(factory, volume->ephemeral->template, made->meta.namespace, claim, NULL, made);
-    }
+    factory_claims(factory, made);
     return made;
 }

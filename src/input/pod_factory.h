@@ -8,13 +8,17 @@
 #include "input/admission.h"
 #include "input/owners.h"
 
+struct made_claim {
+    enum api_kind kind; /* KIND_PVC or KIND_RESOURCE_CLAIM */
+    struct meta *meta;
+};
+
 struct pod_factory {
     struct load *load;
     struct admission admission;
     struct arena arena;
-    struct strmap taken;                       /* "namespace/name" of pods that were made */
-    VEC(struct pvc *) claims;                  /* created for pods and not in the model yet, in order */
-    const struct storage_class *default_class; /* for claims that name none, or NULL */
+    struct strmap taken;           /* "namespace/name" of pods that were made */
+    VEC(struct made_claim) claims; /* for pods, and not in the model yet, in order */
     struct strbuf scratch;
 };
 
@@ -29,7 +33,9 @@ struct str factory_letters(struct arena *arena, uint64_t hash, size_t len);
 /* A free name that begins with the prefix; `owner` counts what was tried. */
 struct str factory_name(struct pod_factory *factory, struct str namespace, struct str prefix,
                         struct owner *owner);
-/* Gives the pod its name and uid, and makes the claims of its ephemeral volumes. */
+/* Makes the claims of the pod's ephemeral volumes, and of its entries that name a ResourceClaimTemplate. */
+void factory_claims(struct pod_factory *factory, struct pod *pod);
+/* Gives the pod its name and uid, and makes its claims. */
 struct pod *factory_finish(struct pod_factory *factory, const struct pod *pod, struct str name);
 /* A claim as the template says, unless one of that name is there. */
 void factory_claim(struct pod_factory *factory, const struct pvc_template *template, struct str namespace,

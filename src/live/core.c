@@ -443,19 +443,16 @@ static void tick(struct core *core)
     journal_tick(core->options.journal, now_ns); /* after what was recorded in its course */
 }
 
-static uint64_t kinds_of(const struct plugin_instance *instance)
-{
-    return (instance->plugin->kinds & ~instance->wishes.narrowed) | instance->wishes.kinds;
-}
-
 /* What the plugins of the configuration want to be fetched. */
-static uint64_t wanted_kinds(const struct engine *engine)
+static struct poller_wants wanted_kinds(const struct engine *engine)
 {
-    uint64_t kinds = 0;
+    struct poller_wants wants = { 0 };
     for (uint32_t i = 0; i < engine->profiles_len; i++)
-        for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++)
-            kinds |= kinds_of(&engine->profiles[i].plugins[k]);
-    return kinds;
+        for (uint32_t k = 0; k < engine->profiles[i].plugins_len; k++) {
+            const struct plugin_instance *instance = &engine->profiles[i].plugins[k];
+            poller_wants_add(&wants, plugin_wanted_kinds(instance), instance->wishes.sample_every_ns);
+        }
+    return wants;
 }
 
 /* Of the configuration in effect. */
@@ -467,10 +464,10 @@ static const struct prometheus *prometheus_of(const struct core *core)
 
 static void want_kinds(struct core *core)
 {
-    uint64_t kinds = wanted_kinds(&core->engine);
+    const struct poller_wants wants = wanted_kinds(&core->engine);
     uint64_t before = core->extra_watch.wanted;
-    poller_want(core->poller, kinds, prometheus_of(core));
-    extra_watch_want(&core->extra_watch, kinds);
+    poller_want(core->poller, &wants, prometheus_of(core));
+    extra_watch_want(&core->extra_watch, wants.kinds);
     for (int kind = KIND_EXTRA_FIRST; kind < KIND_COUNT; kind++)
         if ((core->extra_watch.wanted & ~before) >> kind & 1)
             core->mirror.kinds[kind].synced = false; /* it may have been wanted once before */
@@ -655,7 +652,8 @@ static void reconfigure(void *context)
     struct engine_setup setup = lend(core, &change->setup);
     bool newcomers = has_new_name(&core->engine, setup.config);
     int64_t now_ns = core_now(core);
-    poller_want(core->poller, 0, NULL); /* its source may go with the configuration of before */
+    poller_want(core->poller, &(struct poller_wants){ 0 },
+                NULL); /* its source may go with the configuration of before */
     int r = engine_reconfigure(&core->engine, &setup, now_ns, &err);
     if (r == 0) {
         journal_config(core->options.journal, setup.config, now_ns);

@@ -3,38 +3,7 @@
 
 #include "api/extra_kinds.h"
 
-enum { PAGE_LEN = 500, ABSENT_MS = 5000 };
-
-static const char *text_of(struct extra_watch *watch, struct str text)
-{
-    return arena_strndup(&watch->texts, text.len ? text.ptr : "", text.len);
-}
-
-static struct watched_kind watched_of(struct extra_watch *watch, enum api_kind kind)
-{
-    const struct extra_kind *extra = extra_kind_of(kind);
-    _cleanup_(strbuf_release) struct strbuf selector = { 0 };
-    if (extra->name.len)
-        strbuf_printf(&selector, "metadata.name=" STR_FMT, STR_ARG(extra->name));
-    return (struct watched_kind){
-        .kind = kind,
-        .resource = extra->text.ptr,
-        .page_len = PAGE_LEN,
-        .older_versions = "",
-        .field_selector = text_of(watch, strbuf_slice(&selector)),
-        .is_looked_up = true,
-        .namespace = extra->namespace.len ? extra->namespace.ptr : NULL,
-    };
-}
-
-static uint64_t served_by_others(uint64_t kinds)
-{
-    uint64_t ret = 0;
-    for (int kind = KIND_EXTRA_FIRST; kind < KIND_EXTRA_FIRST + (int)extra_kind_count(); kind++)
-        if (kinds >> kind & 1 && !extra_kind_is_own((enum api_kind)kind))
-            ret |= UINT64_C(1) << kind;
-    return ret;
-}
+enum { ABSENT_MS = 5000 };
 
 static void start(struct extra_watch *watch)
 {
@@ -43,7 +12,7 @@ static void start(struct extra_watch *watch)
     options.absent_ms = ABSENT_MS;
     for (int kind = KIND_EXTRA_FIRST; kind < KIND_COUNT; kind++)
         if (watch->wanted >> kind & 1)
-            watch->kinds[options.kind_count++] = watched_of(watch, (enum api_kind)kind);
+            watch->kinds[options.kind_count++] = watched_for_plugins((enum api_kind)kind, &watch->texts);
     if (options.kind_count)
         watch->reflectors = reflectors_start(watch->api, watch->inbox, &options);
 }
@@ -61,7 +30,7 @@ static void empty(struct extra_watch *watch, uint64_t kinds)
 
 void extra_watch_want(struct extra_watch *watch, uint64_t kinds)
 {
-    uint64_t before = watch->wanted, now = served_by_others(kinds);
+    uint64_t before = watch->wanted, now = extra_kinds_of_servers(kinds);
     if (before == now)
         return;
     extra_watch_stop(watch);

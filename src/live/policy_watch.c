@@ -17,16 +17,15 @@ struct policy_watch {
 };
 
 /* An API server that does not answer is the concern of the other kinds. */
-static void on_failure(void *user, const char *resource, int status, const char *why)
+static void on_failure(void *user, const struct watched_kind *watched, int status, const char *why)
 {
     struct policy_watch *watch = user;
-    for (size_t i = 0; i < watch->kind_count && status; i++)
-        if (strcmp(watch->kinds[i].resource, resource) == 0)
-            atomic_fetch_or(&watch->refused, 1U << i);
-    if (status)
+    if (status) {
+        atomic_fetch_or(&watch->refused, 1U << (watched - watch->kinds));
         log_warning("Scheduling policies need an object that cannot be read; what is known of it stays",
-                    log_str("resource", str_from(resource)), log_str("err", str_from(why)),
+                    log_str("resource", str_from(watched->resource)), log_str("err", str_from(why)),
                     log_str("rights", STR("deploy/policies")));
+    }
 }
 
 struct policy_watch *policy_watch_start(const struct policy_watch_options *options)

@@ -164,10 +164,13 @@ static const struct shape {
     enum api_kind returns; /* KIND_UNKNOWN: nothing of interest */
     /* The body is an object, in the client's encoding: the content type comes from here. */
     const char *(*put_object)(const struct api *api, const struct effect *effect, struct strbuf *out);
+    /* Others go ahead of it: it neither places a pod nor makes room. To a slow API server thousands of conditions may
+     * wait, for example of a new leader's victims. */
+    bool yields;
 } shapes[EFFECT_KIND_COUNT] = {
     [EFFECT_BIND] = { "POST", NULL, CORE, "pods", "/binding", NULL, true, KIND_UNKNOWN, put_binding },
     [EFFECT_POD_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_pod_status,
-                            true, KIND_POD },
+                            true, KIND_POD, .yields = true },
     [EFFECT_DELETE_POD] = { "DELETE", API_JSON, CORE, "pods", "", put_delete_options, true, KIND_UNKNOWN },
     [EFFECT_READ_POD] = { "GET", NULL, CORE, "pods", "", NULL, false, KIND_POD },
     [EFFECT_PV_CLAIM] = { "PATCH", REST_MERGE_PATCH, CORE, "persistentvolumes", "", put_claim_ref, true,
@@ -181,10 +184,11 @@ static const struct shape {
     [EFFECT_CLAIM_STATUS] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, DEVICES, "resourceclaims", "/status",
                               put_given, true, KIND_RESOURCE_CLAIM },
     [EFFECT_CLAIM_DELETE] = { "DELETE", API_JSON, DEVICES, "resourceclaims", "", put_delete_options, true,
-                              KIND_UNKNOWN },
+                              KIND_UNKNOWN, .yields = true },
     [EFFECT_POD_CLAIM] = { "PATCH", REST_STRATEGIC_MERGE_PATCH, CORE, "pods", "/status", put_given, true,
                            KIND_POD },
-    [EFFECT_POD_UNCLAIM] = { "PATCH", REST_MERGE_PATCH, CORE, "pods", "/status", put_given, true, KIND_POD },
+    [EFFECT_POD_UNCLAIM] = { "PATCH", REST_MERGE_PATCH, CORE, "pods", "/status", put_given, true, KIND_POD,
+                             .yields = true },
 };
 
 /* ---- answers ---- */
@@ -357,6 +361,7 @@ static void send_request(const struct writer *writer, const struct effect *effec
         .content_type = content_type,
         .body = strbuf_slice(&body),
         .fenced = shape->is_write,
+        .ahead = !shape->yields,
         .timeout_ms = writer->timeout_ms ? writer->timeout_ms : TIMEOUT_MS,
         .body_bytes_max = ANSWER_BYTES_MAX,
         .callbacks = &callbacks,

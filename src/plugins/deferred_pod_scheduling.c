@@ -5,6 +5,7 @@
  * nothing about a pod that runs already (plugin.ignores_resizes). On a node whose podPreemptionPolicy has items in
  * disableResizePreemption it waits until that list is empty. */
 #include "framework/plugin.h"
+#include "framework/shortfall.h"
 
 static bool is_disabled(const struct node *node)
 {
@@ -28,6 +29,15 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     if (is_disabled(cluster_node(node.cluster, node.row)->api))
         return reject(STATUS_UNRESOLVABLE, "node had resize preemption disabled");
     return STATUS_OK;
+}
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    struct str own = cycle->pod->spec.node_name;
+    bool elsewhere = own.len && !str_eq(own, cluster_node_name(node.cluster, node.row));
+    shortfall_add(ret, "Resize")->sentence =
+        elsewhere ? arena_printf(ret->arena, "the pod waits for its resize on " STR_FMT, STR_ARG(own))
+                  : STR("spec.podPreemptionPolicy of the node disables preemption for resizes");
 }
 
 /* Only a pod without a node comes here; one that has its node is not bound again (engine.c). */
@@ -70,6 +80,7 @@ const struct plugin plugin_deferred_pod_scheduling = {
     .reads = READS("spec.nodeName"),
     .pre_filter = pre_filter,
     .filter = filter,
+    .explain = explain,
     .permit = permit,
     .events = events,
 };

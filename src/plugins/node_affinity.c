@@ -6,6 +6,7 @@
 #include "api/labels.h"
 #include "framework/normalize.h"
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 #include "index/row_match.h"
 #include "plugins/node_affinity_args.h"
 
@@ -147,6 +148,33 @@ static const struct node_rule filter_rule = {
     .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) didn't match scheduler-enforced node affinity") },
                     { STATUS_UNRESOLVABLE, STR("node(s) didn't match Pod's node affinity/selector") } },
 };
+
+/* The labels of the nodeSelector that the node does not have, and what its affinity wants. */
+static void explain_wanted(const struct pod *pod, const struct node *node, struct shortfall_list *ret)
+{
+    const struct node_affinity *own = affinity_of(pod);
+    list_for(&pod->spec.node_selector, pair) {
+        const struct str *value = str_map_get(&node->meta.labels, pair->key);
+        if (value && str_eq(*value, pair->value))
+            continue;
+        shortfall_add_label(ret, "NodeSelector", pair->key, pair->value, &node->meta.labels)->sentence =
+            arena_printf(ret->arena, "nodeSelector wants " STR_FMT "=" STR_FMT, STR_ARG(pair->key),
+                         STR_ARG(pair->value));
+    }
+    if (own && own->required && !node_selector_matches(own->required, node->meta.name, &node->meta.labels))
+        shortfall_add_requirements(ret, "NodeAffinity", "node affinity", own->required, node);
+}
+
+static void explain(struct cycle *cycle, struct node_view view, struct shortfall_list *ret)
+{
+    const struct node_affinity *added = cycle_self(cycle);
+    const struct node *node = node_api(view);
+    if (added && added->required &&
+        !node_selector_matches(added->required, node->meta.name, &node->meta.labels))
+        shortfall_add_requirements(ret, "AddedAffinity", "addedAffinity of the configuration",
+                                   added->required, node);
+    explain_wanted(cycle->pod, node, ret);
+}
 
 /* A pod without requirements is skipped. */
 static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
@@ -290,6 +318,7 @@ const struct plugin plugin_node_affinity = {
     .pre_filter = pre_filter,
     .filter = rule_filter,
     .filter_rule = &filter_rule,
+    .explain = explain,
     .pre_score = rule_pre_score,
     .score = rule_score,
     .score_rule = &score_rule,

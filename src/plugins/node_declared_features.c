@@ -3,6 +3,7 @@
  * The reference knows a fixed list of features; what a pod relies on is inferred from its spec. Features that matter
  * only when a pod is changed are in the list because it is matched with the node's list in order. */
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 
 static bool restarts_all(const struct container *containers, uint32_t len)
 {
@@ -115,6 +116,20 @@ static const struct node_rule rule = {
     .unprepared = "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found",
 };
 
+static void explain(struct cycle *cycle, struct node_view view, struct shortfall_list *ret)
+{
+    struct needs needs = needed_features(cycle->cluster->features.release, &cycle->pod->spec);
+    uint32_t missing = needs.mask & ~declared(&node_api(view)->status.declared_features, needs.known);
+    for (uint32_t i = 0; i < ARRAY_SIZE(features); i++) {
+        if (!(missing >> i & 1))
+            continue;
+        struct shortfall *lack = shortfall_add(ret, "Feature");
+        lack->key = features[i].name;
+        lack->sentence =
+            arena_printf(ret->arena, "the node does not declare the feature " STR_FMT, STR_ARG(lack->key));
+    }
+}
+
 /* ---- queueing hints ---- */
 /* Any change of the list, as in the reference, whether the pod needs those features or not. */
 HINT(node_changed)
@@ -151,5 +166,6 @@ const struct plugin plugin_node_declared_features = {
     .pre_filter = rule_pre_filter,
     .filter = rule_filter,
     .filter_rule = &rule,
+    .explain = explain,
     .events = events,
 };

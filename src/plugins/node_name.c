@@ -1,5 +1,6 @@
 /* NodeName: a pod that names its node goes nowhere else. */
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 
 static int64_t judge(const void *pod, union column_value node)
 {
@@ -22,6 +23,15 @@ static struct status pre_filter(struct cycle *cycle, struct node_names *narrow)
     return STATUS_OK;
 }
 
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    struct shortfall *lack = shortfall_add(ret, "NodeName");
+    lack->key = STR("spec.nodeName");
+    lack->wants = cycle->pod->spec.node_name;
+    lack->has = node_name(node);
+    lack->sentence = arena_printf(ret->arena, "the pod names the node " STR_FMT, STR_ARG(lack->wants));
+}
+
 static const struct event_rule events[] = { { EVENT_NODE, ACTION_ADD, NULL }, { 0 } };
 
 const struct plugin plugin_node_name = {
@@ -33,5 +43,6 @@ const struct plugin plugin_node_name = {
     .newer_points = { POINT_BIT(POINT_PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter },
     .filter = rule_filter,
     .filter_rule = &rule,
+    .explain = explain,
     .events = events,
 };

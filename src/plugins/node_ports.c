@@ -1,6 +1,7 @@
 /* NodePorts: two pods cannot have the same port of a host. */
 #include "api/pod_resources.h"
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 
 struct wanted_ports {
     const struct host_port *items;
@@ -35,6 +36,35 @@ static const struct node_rule rule = {
                       STR("node(s) didn't have free ports for the requested pod ports") } },
     .unprepared = "reading \"PreFilterNodePorts\" from cycleState: not found",
 };
+
+/* The pod on the node that has the port; NULL: it is not there any more. */
+static const struct meta *holder(struct node_view node, const struct host_port *port)
+{
+    struct pod_span pods = node_pods(node);
+    for (size_t i = 0; i < pods.len; i++) {
+        const struct pod_class *class = pods.items[i]->class;
+        struct port_span used = { class->ports, class->ports_len };
+        if (host_port_is_taken(used, port, node.cluster->any_ip))
+            return &pods.items[i]->api->meta;
+    }
+    return NULL;
+}
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct pod_class *class = cycle->info->class;
+    const struct intern *syms = &cycle->cluster->syms;
+    for (uint32_t i = 0; i < class->ports_len; i++) {
+        const struct host_port *port = &class->ports[i];
+        if (!host_port_is_taken(node_ports(node), port, cycle->cluster->any_ip))
+            continue;
+        struct shortfall *lack = shortfall_add(ret, "Port");
+        lack->pod = holder(node, port);
+        lack->key =
+            arena_printf(ret->arena, "%d/" STR_FMT, port->port, STR_ARG(intern_text(syms, port->protocol)));
+        lack->sentence = arena_printf(ret->arena, "host port " STR_FMT " is taken", STR_ARG(lack->key));
+    }
+}
 
 /* A pod leaves with a port that this one wants. A text without a symbol is none that this pod has. */
 HINT(pod_deleted)
@@ -74,5 +104,6 @@ const struct plugin plugin_node_ports = {
     .pre_filter = rule_pre_filter,
     .filter = rule_filter,
     .filter_rule = &rule,
+    .explain = explain,
     .events = events,
 };

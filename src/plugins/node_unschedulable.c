@@ -4,6 +4,7 @@
  * preemption need not try. */
 #include "api/taints.h"
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 
 static bool tolerates_cordon(const struct cluster *cluster, const struct pod *pod)
 {
@@ -29,6 +30,12 @@ static const struct node_rule rule = {
     .judge = judge,
     .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) were unschedulable") } },
 };
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    (void)cycle, (void)node;
+    shortfall_add(ret, "Unschedulable")->sentence = STR("the node is cordoned (spec.unschedulable)");
+}
 
 /* The reference does not look at the pod's tolerations here. */
 HINT(node_opened)
@@ -61,5 +68,6 @@ const struct plugin plugin_node_unschedulable = {
     .newer_points = { POINT_BIT(POINT_PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter },
     .filter = rule_filter,
     .filter_rule = &rule,
+    .explain = explain,
     .events = events,
 };

@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
+#include "framework/shortfall.h"
 #include "plugins/csi_translation.h"
 #include "plugins/volume_claims.h"
 
@@ -314,6 +315,22 @@ static const struct str *missing_driver(const struct brought *brought, const str
     return NULL;
 }
 
+/* The volumes that the node has: first those of its pods, then others that are attached. */
+static struct status find_used(struct cycle *cycle, const struct state *state, struct node_view node,
+                               struct attachables *ret, uint32_t *ret_here)
+{
+    struct pod_span pods = node_pods(node);
+    *ret = (struct attachables){ 0 };
+    for (size_t i = 0; i < pods.len; i++) {
+        struct status status = add_volumes(node.cluster, pods.items[i]->api, true, false, ret, cycle->arena);
+        if (!status_ok(status))
+            return status;
+    }
+    *ret_here = ret->len;
+    add_attachments(state, node, ret, cycle->arena);
+    return STATUS_OK;
+}
+
 static struct status filter(struct cycle *cycle, struct node_view node)
 {
     const struct state *state = *cycle_state(cycle);
@@ -331,19 +348,62 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     if (!csi_node || !has_limits(csi_node))
         return STATUS_OK;
 
-    struct attachables used = { 0 };
-    struct pod_span pods = node_pods(node);
-    for (size_t i = 0; i < pods.len; i++) {
-        struct status status =
-            add_volumes(node.cluster, pods.items[i]->api, true, false, &used, cycle->arena);
-        if (!status_ok(status))
-            return status;
-    }
-    uint32_t here = used.len;
-    add_attachments(state, node, &used, cycle->arena);
+    struct attachables used;
+    uint32_t here;
+    struct status status = find_used(cycle, state, node, &used, &here);
+    if (!status_ok(status))
+        return status;
     if (exceeds_limits(&brought->volumes, &used, here, csi_node))
         return reject(STATUS_UNSCHEDULABLE, "node(s) exceed max volume count");
     return STATUS_OK;
+}
+
+/* ---- what a node lacks ---- */
+static bool is_first_of_driver(const struct attachables *set, uint32_t number)
+{
+    for (uint32_t i = 0; i < number; i++)
+        if (str_eq(set->items[i].driver, set->items[number].driver))
+            return false;
+    return true;
+}
+
+/* How many volumes of the driver are in the set and not among the first `here` of the other. */
+static int64_t count_of(const struct attachables *set, struct str driver, const struct attachables *other,
+                        uint32_t here)
+{
+    int64_t count = 0;
+    for (uint32_t i = 0; i < set->len; i++)
+        count += str_eq(set->items[i].driver, driver) && !attachables_have(other, here, &set->items[i]);
+    return count;
+}
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    static const struct attachables none;
+    const struct state *state = *cycle_state(cycle);
+    const struct csi_node *csi_node =
+        cluster_get(&node.cluster->csi_nodes, (struct str){ 0 }, node_name(node));
+    const struct brought *brought = state ? &state->brought[csi_node != NULL] : NULL;
+    const struct str *missing = brought ? missing_driver(brought, csi_node) : NULL;
+    struct attachables used;
+    uint32_t here;
+    if (missing) {
+        struct shortfall *lack = shortfall_add(ret, "Driver");
+        lack->key = *missing;
+        lack->sentence = arena_printf(ret->arena, "the CSI driver " STR_FMT " is not installed on the node",
+                                      STR_ARG(*missing));
+        return;
+    }
+    if (!brought || !csi_node || !status_ok(find_used(cycle, state, node, &used, &here)))
+        return;
+    for (uint32_t i = 0; i < brought->volumes.len; i++) {
+        struct str driver = brought->volumes.items[i].driver;
+        int64_t limit = driver_limit(csi_node, driver), taken = count_of(&used, driver, &none, 0);
+        int64_t brings = count_of(&brought->volumes, driver, &used, here);
+        if (is_first_of_driver(&brought->volumes, i) && brings && taken + brings > limit)
+            shortfall_add_amount(ret, arena_printf(ret->arena, "volumes of " STR_FMT, STR_ARG(driver)),
+                                 brings, limit - taken, limit);
+    }
 }
 
 /* ---- queueing hints ---- */
@@ -404,5 +464,6 @@ const struct plugin plugin_node_volume_limits = {
     .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .filter = filter,
+    .explain = explain,
     .events = events,
 };

@@ -3,6 +3,7 @@
 #include "api/taints.h"
 #include "framework/normalize.h"
 #include "framework/rule.h"
+#include "framework/shortfall.h"
 
 /* Tolerations of the pod, all or some. */
 struct tolerations {
@@ -40,6 +41,27 @@ static const struct node_rule filter_rule = {
     .judge = is_repelled,
     .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) had untolerated taint(s)") } },
 };
+
+static struct str taint_text(const struct taint *taint, struct arena *arena)
+{
+    return arena_printf(arena, STR_FMT "%s" STR_FMT ":" STR_FMT, STR_ARG(taint->key),
+                        taint->value.len ? "=" : "", STR_ARG(taint->value), STR_ARG(taint->effect));
+}
+
+/* Every taint that keeps the pod off. */
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct pod_spec *spec = &cycle->pod->spec;
+    bool compare = cycle->cluster->features.enabled[FEATURE_TaintTolerationComparisonOperators];
+    list_for(&node_api(node)->spec.taints, taint) {
+        if (!taint_is_hard(taint) ||
+            tolerations_tolerate_taint(spec->tolerations.items, spec->tolerations.len, taint, compare))
+            continue;
+        struct shortfall *lack = shortfall_add(ret, "Taint");
+        lack->key = taint_text(taint, ret->arena);
+        lack->sentence = arena_printf(ret->arena, "taint " STR_FMT " is not tolerated", STR_ARG(lack->key));
+    }
+}
 
 /* ---- score ---- */
 /* The tolerations that can tolerate a PreferNoSchedule taint. */
@@ -90,6 +112,7 @@ const struct plugin plugin_taint_toleration = {
     .newer_points = { POINT_BIT(POINT_PRE_FILTER), BEHAVIOUR_node_filters_have_pre_filter },
     .filter = rule_filter,
     .filter_rule = &filter_rule,
+    .explain = explain,
     .needs_pre_score = POINT_BIT(POINT_SCORE),
     .pre_score = rule_pre_score,
     .score = rule_score,

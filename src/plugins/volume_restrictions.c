@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
+#include "framework/shortfall.h"
 #include "plugins/volume_claims.h"
 
 struct disk_list {
@@ -228,6 +229,61 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+/* ---- what a node lacks ---- */
+static bool has_claim(const struct pod *pod, struct str claim)
+{
+    list_for(&pod->spec.volumes, volume)
+        if (volume->pvc && str_eq(volume->pvc->claim_name, claim))
+            return true;
+    return false;
+}
+
+/* Some pod that has a node and uses the claim. */
+static const struct meta *claim_user(const struct cluster *cluster, struct str namespace, struct str claim)
+{
+    vec_for(&cluster->nodes, node)
+        vec_for(&node->pods, pod)
+            if (str_eq((*pod)->api->meta.namespace, namespace) && has_claim((*pod)->api, claim))
+                return &(*pod)->api->meta;
+    return NULL;
+}
+
+/* The same for every node. */
+static void explain_claims(struct cycle *cycle, const struct state *state, struct shortfall_list *ret)
+{
+    struct str namespace = cycle->pod->meta.namespace;
+    for (uint32_t i = 0; i < state->exclusive.len; i++) {
+        struct str claim = state->exclusive.items[i];
+        const struct meta *user = idmap_get(&ret->memo, i + 1);
+        if (!user && (user = claim_user(cycle->cluster, namespace, claim)))
+            idmap_put(&ret->memo, i + 1, (void *)(uintptr_t)user);
+        if (!user)
+            continue;
+        struct shortfall *lack = shortfall_add(ret, "VolumeInUse");
+        lack->key = claim;
+        lack->pod = user;
+        lack->sentence =
+            arena_printf(ret->arena, "claim " STR_FMT " is ReadWriteOncePod and in use", STR_ARG(claim));
+    }
+}
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    struct pod_span pods = node_pods(node);
+    const struct state *state = *cycle_state(cycle);
+    struct disk_list disks = state ? state->disks : find_disks(cycle->pod, cycle->arena);
+    for (size_t p = 0; disks.len && p < pods.len; p++) {
+        if (!conflicts_with_pod(&disks, pods.items[p]->api, cycle->arena))
+            continue;
+        struct shortfall *lack = shortfall_add(ret, "VolumeInUse");
+        lack->pod = &pods.items[p]->api->meta;
+        lack->sentence = STR("a disk of the pod is in use on the node");
+        return;
+    }
+    if (state && state->conflicts > 0)
+        explain_claims(cycle, state, ret);
+}
+
 /* ---- queueing hints ---- */
 static bool claims_share(const struct pod *a, const struct pod *b)
 {
@@ -271,5 +327,6 @@ const struct plugin plugin_volume_restrictions = {
     .add_pod = add_pod,
     .remove_pod = remove_pod,
     .filter = filter,
+    .explain = explain,
     .events = events,
 };

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cluster/volumes.h"
 #include "framework/plugin.h"
+#include "framework/shortfall.h"
 #include "plugins/volume_claims.h"
 
 /* Old names first, in the reference's order; `now` is today's name of the label. */
@@ -133,6 +134,27 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return STATUS_OK;
 }
 
+static struct str joined(const struct str_list *values, struct arena *arena)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    list_for(values, value)
+        strbuf_printf(&text, "%s" STR_FMT, text.len ? " or " : "", STR_ARG(*value));
+    return arena_str(arena, strbuf_slice(&text));
+}
+
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct str_map *labels = &node_api(node)->meta.labels;
+    const struct state *state = *cycle_state(cycle);
+    for (uint32_t i = 0; state && i < state->len; i++) {
+        const struct demand *demand = &state->demands[i];
+        struct str key = topology_labels[demand->label].now, wants = joined(&demand->values, ret->arena);
+        if (!demand_met(demand, labels))
+            shortfall_add_label(ret, "VolumeZone", key, wants, labels)->sentence = arena_printf(
+                ret->arena, "a bound volume is in " STR_FMT "=" STR_FMT, STR_ARG(key), STR_ARG(wants));
+    }
+}
+
 /* ---- queueing hints ---- */
 HINT(class_added)
 {
@@ -171,5 +193,6 @@ const struct plugin plugin_volume_zone = {
     .reads = READS("metadata.namespace", "spec.volumes"),
     .pre_filter = pre_filter,
     .filter = filter,
+    .explain = explain,
     .events = events,
 };

@@ -292,6 +292,8 @@ static void enter_active(struct queue *queue, struct queued_pod *entry, const st
     if (entry->first_attempt_ns == QUEUE_NEVER)
         entry->first_attempt_ns = now_ns;
     entered(queue, entry, QUEUE_NAME_ACTIVE, arrival);
+    if (arrival->why != LABEL_BACKOFF_COMPLETE) /* that is no reason of its own */
+        entry->woken_by = (uint16_t)arrival->why;
     set_place(queue, entry, QUEUE_ACTIVE);
     heap_push(&queue->heaps[QUEUE_ACTIVE], entry);
 }
@@ -302,6 +304,7 @@ static void enter_backoff(struct queue *queue, struct queued_pod *entry, const s
 {
     bool failed = !(entry->unschedulable | entry->pending) && entry->errors_in_a_row;
     entered(queue, entry, QUEUE_NAME_BACKOFF, arrival);
+    entry->woken_by = (uint16_t)arrival->why;
     set_place(queue, entry, failed ? QUEUE_ERROR_BACKOFF : QUEUE_BACKOFF);
     heap_push(&queue->heaps[entry->place], entry);
 }

@@ -88,6 +88,7 @@ struct queued_pod {
     bool missed;                     /* something that may help happened while its gate held it back */
     bool is_held;                    /* its victims are being deleted */
     bool is_postponed;               /* it needs victims, which must not be deleted yet */
+    uint16_t woken_by;               /* enum event_label: why it is tried, or is to be tried */
     struct pod_info *last_victim;    /* all others were deleted; referenced. NULL: not yet */
 
     /* in flight */

@@ -536,29 +536,48 @@ void replay_release(struct replay *replay)
     arena_release(&replay->arena);
 }
 
-void replay_say(struct str body, struct strbuf *out)
+bool replay_decided(struct str body, struct replay_decided *ret)
 {
     struct entry_fields fields;
-    if (!body.len || entry_read(body, &fields, NULL) < 0) {
+    if (!body.len || entry_read(body, &fields, NULL) < 0)
+        return false;
+    const uint64_t *numbers = fields.numbers;
+    const struct str *texts = fields.texts;
+    *ret = (struct replay_decided){
+        .namespace = texts[DECISION_NAMESPACE],
+        .name = texts[DECISION_NAME],
+        .node = texts[DECISION_NODE],
+        .message = texts[DECISION_MESSAGE],
+        .nominated = texts[DECISION_NOMINATED],
+        .is_deleted = numbers[DECISION_FLAGS] & DECISION_IS_DELETED,
+        .examined = numbers[DECISION_EXAMINED],
+        .feasible = numbers[DECISION_FEASIBLE],
+        .total = (int64_t)numbers[DECISION_TOTAL],
+        .ties = numbers[DECISION_TIES],
+    };
+    return true;
+}
+
+void replay_say(struct str body, struct strbuf *out)
+{
+    struct replay_decided decision;
+    if (!replay_decided(body, &decision)) {
         strbuf_puts(out, "nothing is decided");
         return;
     }
-    const uint64_t *numbers = fields.numbers;
-    const struct str *texts = fields.texts;
-    strbuf_printf(out, STR_FMT "/" STR_FMT " ", STR_ARG(texts[DECISION_NAMESPACE]),
-                  STR_ARG(texts[DECISION_NAME]));
-    if (numbers[DECISION_FLAGS] & DECISION_IS_DELETED)
+    strbuf_printf(out, META_FMT " ", META_ARG(&decision));
+    if (decision.is_deleted)
         strbuf_puts(out, "is being deleted");
-    else if (texts[DECISION_NODE].len)
-        strbuf_printf(out, "goes to " STR_FMT, STR_ARG(texts[DECISION_NODE]));
+    else if (decision.node.len)
+        strbuf_printf(out, "goes to " STR_FMT, STR_ARG(decision.node));
     else
-        strbuf_printf(out, "waits: " STR_FMT, STR_ARG(texts[DECISION_MESSAGE]));
-    if (texts[DECISION_NOMINATED].len)
-        strbuf_printf(out, "; nominated to " STR_FMT, STR_ARG(texts[DECISION_NOMINATED]));
-    strbuf_printf(out, " (examined %llu, feasible %llu", (unsigned long long)numbers[DECISION_EXAMINED],
-                  (unsigned long long)numbers[DECISION_FEASIBLE]);
-    if (texts[DECISION_NODE].len || numbers[DECISION_TOTAL] || numbers[DECISION_TIES])
-        strbuf_printf(out, ", score %lld, equal %llu", (long long)numbers[DECISION_TOTAL],
-                      (unsigned long long)numbers[DECISION_TIES]);
+        strbuf_printf(out, "waits: " STR_FMT, STR_ARG(decision.message));
+    if (decision.nominated.len)
+        strbuf_printf(out, "; nominated to " STR_FMT, STR_ARG(decision.nominated));
+    strbuf_printf(out, " (examined %llu, feasible %llu", (unsigned long long)decision.examined,
+                  (unsigned long long)decision.feasible);
+    if (decision.node.len || decision.total || decision.ties)
+        strbuf_printf(out, ", score %lld, equal %llu", (long long)decision.total,
+                      (unsigned long long)decision.ties);
     strbuf_putc(out, ')');
 }

@@ -89,7 +89,16 @@ int replay_run(struct replay *replay, const struct replay_options *options, stru
 /* In any case. */
 void replay_release(struct replay *replay);
 
-/* A decision's body in a few words: "default/web-1 goes to node-7 (...)"; for an empty one: "nothing is decided". */
+/* What was decided; texts are parts of the body. */
+struct replay_decided {
+    struct str namespace, name, node, message, nominated; /* no node: empty */
+    bool is_deleted;                                      /* the pod was being deleted: nothing was decided */
+    uint64_t examined, feasible, ties;
+    int64_t total;
+};
+/* Reads a decision's body; false: it is empty, nothing was decided. */
+bool replay_decided(struct str body, struct replay_decided *ret);
+/* The same in a few words: "default/web-1 goes to node-7 (...)"; for an empty one: "nothing is decided". */
 void replay_say(struct str body, struct strbuf *out);
 
 /* ---- for compare.c, of entries whose fields were read ---- */

@@ -5,7 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
+#include "codec/gzip.h"
 #include "report/assets.h"
+
+enum { READABLE_BYTES_MAX = 512 * 1024 };
 
 static bool is_in_reports(const struct asset *asset)
 {
@@ -62,6 +66,20 @@ static void add_json(struct strbuf *out, struct str json)
     strbuf_str(out, str_slice(json, from, json.len));
 }
 
+/* A small document as it is, a large one as gzip in base64; ui/report/main.js reads both. */
+static void add_data(struct strbuf *out, struct str json)
+{
+    _cleanup_(strbuf_release) struct strbuf packed = { 0 };
+    bool is_packed = json.len > READABLE_BYTES_MAX && gzip_encode(json.ptr, json.len, &packed) == 0;
+    strbuf_printf(out, "<script type=\"%s\" id=\"data\">",
+                  is_packed ? "application/gzip;base64" : "application/json");
+    if (is_packed)
+        base64_encode(out, strbuf_slice(&packed));
+    else
+        add_json(out, json);
+    strbuf_puts(out, "</script>\n");
+}
+
 static void add_hashes(struct strbuf *out, const char *directive, bool (*matches)(const struct asset *asset))
 {
     strbuf_printf(out, "; %s", directive);
@@ -94,12 +112,10 @@ void report_page(struct str title, struct str json, struct strbuf *out)
     add_text(out, title);
     strbuf_puts(out, "</title>\n");
     add_elements(out, "style", is_style);
-    strbuf_puts(out,
-                "</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
-                "<noscript>This report is drawn by the script inside of it: please allow scripts for "
-                "this file. It loads nothing.</noscript>\n<script type=\"application/json\" id=\"data\">");
-    add_json(out, json);
-    strbuf_puts(out, "</script>\n");
+    strbuf_puts(out, "</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n"
+                     "<noscript>This report is drawn by the script inside of it: please allow scripts for "
+                     "this file. It loads nothing.</noscript>\n");
+    add_data(out, json);
     add_elements(out, "script", is_script);
     strbuf_puts(out, "</body>\n</html>\n");
 }

@@ -2,7 +2,7 @@
  *
  * The data is one JSON document, whose "kind" chooses the view in ui/report/. A Content-Security-Policy in the page
  * allows the scripts of this program by their hashes and nothing else: names and messages of a cluster are data, and
- * stay data. */
+ * stay data. A small document can be read in the file; a large one is compressed, since it repeats itself. */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 

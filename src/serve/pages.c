@@ -9,6 +9,7 @@
 #include "base/quote.h"
 #include "serve/flag_text.h"
 #include "serve/metrics_form.h"
+#include "serve/ui.h"
 
 static int say(struct serve_reply *reply, const char *text)
 {
@@ -129,6 +130,12 @@ static int page_pprof(void *user, const struct serve_request *request, struct se
     return pprof_show(((struct pages *)user)->pprof, request, reply);
 }
 
+static int page_ui(void *user _unused_, const struct serve_request *request, struct serve_reply *reply)
+{
+    ui_show(request, reply);
+    return 0;
+}
+
 #define GATE(member) offsetof(struct serve_options, member)
 
 static const struct page {
@@ -146,6 +153,8 @@ static const struct page {
     { "/debug/flags", page_flags, GATE(profiling) },
     { "/debug/flags/", page_flags, GATE(profiling) },
     { "/debug/flags/v", page_verbosity, GATE(profiling) },
+    { UI_PATH, page_ui, GATE(ui) },
+    { UI_PATH "/", page_ui, GATE(ui) },
     { PPROF_PATH, page_pprof, GATE(profiling) },
     { PPROF_PATH "/", page_pprof, GATE(profiling) },
 };

@@ -90,6 +90,7 @@ struct serve_options {
     const struct serve_view *views; /* more pages */
     size_t view_count;
     bool profiling, flagz, statusz; /* enableProfiling; gates ComponentFlagz, ComponentStatusz */
+    bool ui;                        /* the live page; --ui */
     /* Gate UnauthenticatedHTTP2DOSMitigation: an unauthenticated client gets one answer per HTTP/2 connection. */
     bool dismisses_strangers;
     struct metrics *counts; /* of families.h: requests are counted there; outlives all; may be NULL */

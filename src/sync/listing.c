@@ -13,12 +13,14 @@ enum { PATIENCE_MS = 60 * 1000, DOWN_MS_MAX = 5 * 1000, LOOK_MS = 200, KINDS_TOL
 struct reading {
     const struct listing_options *options;
     struct listing *listing;
+    struct watched_kind *kinds; /* those of watched.def, and more */
+    size_t kinds_len;
     bool listed[KIND_COUNT];
     size_t open; /* kinds that have not come */
     int64_t started_ns, received_ns;
     pthread_mutex_t lock;
     struct error problem; /* the last one that was told of; this and the rest under the lock */
-    uint64_t refused;     /* kinds, by their place among the watched ones */
+    uint64_t refused;     /* by their place in `kinds` */
 };
 
 static void on_problem(void *user, const char *sentence)
@@ -30,15 +32,14 @@ static void on_problem(void *user, const char *sentence)
 }
 
 /* The first refusal says why; of the others the kind is enough. */
-static void on_failure(void *user, const char *resource, int status, const char *why)
+static void on_failure(void *user, const struct watched_kind *watched, int status, const char *why)
 {
     struct reading *reading = user;
     pthread_mutex_lock(&reading->lock);
     if (!reading->refused)
         error_set(&reading->problem, -EIO, "%s", why);
-    for (size_t i = 0; status && i < watched_kind_count; i++)
-        if (strcmp(watched_kinds[i].resource, resource) == 0)
-            reading->refused |= UINT64_C(1) << i;
+    if (status)
+        reading->refused |= UINT64_C(1) << (watched - reading->kinds);
     pthread_mutex_unlock(&reading->lock);
 }
 
@@ -77,26 +78,67 @@ static void read_message(struct reading *reading, struct inbox_message *message)
     } else if (message->kind == MESSAGE_LIST_END || message->kind == MESSAGE_ABSENT) {
         reading->listed[kind] = true;
         reading->open--;
+        if (message->kind == MESSAGE_ABSENT)
+            reading->listing->absent |= UINT64_C(1) << kind;
     }
 }
 
 static const char *missing_kind(const struct reading *reading)
 {
-    for (size_t i = 0; i < watched_kind_count; i++)
-        if (!reading->listed[watched_kinds[i].kind])
-            return watched_kinds[i].resource;
+    for (size_t i = 0; i < reading->kinds_len; i++)
+        if (!reading->listed[reading->kinds[i].kind])
+            return reading->kinds[i].resource;
     return "everything";
 }
 
+/* "v1/ConfigMap kube-system/network-latency (for the plugin NetworkLatencyPlugin)". */
+static void name_kind(const struct reading *reading, size_t place, struct strbuf *out)
+{
+    const struct watched_kind *watched = &reading->kinds[place];
+    const char *name = strchr(watched->field_selector, '=');
+    strbuf_puts(out, watched->resource);
+    if (place < watched_kind_count)
+        return;
+    if (watched->namespace && name)
+        strbuf_printf(out, " %s/%s", watched->namespace, name + 1);
+    else if (watched->namespace)
+        strbuf_printf(out, " in %s", watched->namespace);
+    strbuf_printf(out, " (for %s)", reading->options->more[place - watched_kind_count].whose);
+}
+
 /* "nodes, pods, services and 15 more". */
-static void name_kinds(uint64_t kinds, struct strbuf *out)
+static void name_kinds(const struct reading *reading, uint64_t kinds, struct strbuf *out)
 {
     int told = 0;
-    for (size_t i = 0; i < watched_kind_count; i++)
-        if (kinds >> i & 1 && told++ < KINDS_TOLD)
-            strbuf_printf(out, "%s%s", out->len ? ", " : "", watched_kinds[i].resource);
+    for (size_t i = 0; i < reading->kinds_len; i++) {
+        if (!(kinds >> i & 1) || told++ >= KINDS_TOLD)
+            continue;
+        strbuf_puts(out, out->len ? ", " : "");
+        name_kind(reading, i, out);
+    }
     if (told > KINDS_TOLD)
         strbuf_printf(out, " and %d more", told - KINDS_TOLD);
+}
+
+/* With the reason of the first one. Under the lock. */
+static int fail_refused(const struct reading *reading, uint64_t kinds, struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf names = { 0 };
+    name_kinds(reading, kinds, &names);
+    return error_set(err, -EACCES, "the cluster refuses to list %s: %s", names.text, reading->problem.text);
+}
+
+/* Those without which the live scheduler goes on count as absent to it. */
+static int check_absent(struct reading *reading, struct error *err)
+{
+    uint64_t refused = 0;
+    pthread_mutex_lock(&reading->lock);
+    for (size_t i = watched_kind_count; i < reading->kinds_len; i++)
+        if (reading->listing->absent >> reading->kinds[i].kind & 1)
+            refused |= reading->refused & UINT64_C(1) << i;
+    int r = refused ? fail_refused(reading, refused, err) : 0;
+    pthread_mutex_unlock(&reading->lock);
+    return r;
 }
 
 /* Why there is no sense in waiting any longer: the reading goes on while this is 0. */
@@ -108,9 +150,7 @@ static int give_up(struct reading *reading, const struct reflectors *reflectors,
     pthread_mutex_lock(&reading->lock);
     const char *why = reading->problem.text;
     if (reading->refused && (size_t)__builtin_popcountll(reading->refused) >= reading->open) {
-        _cleanup_(strbuf_release) struct strbuf kinds = { 0 };
-        name_kinds(reading->refused, &kinds);
-        r = error_set(err, -EACCES, "the cluster refuses to list %s: %s", kinds.text, why);
+        r = fail_refused(reading, reading->refused, err);
     } else if (down_ns && now_ns - down_ns > DOWN_MS_MAX * NS_PER_MS) {
         r = error_set(err, -EIO, "the cluster does not answer: %s", why);
     } else if (now_ns - reading->received_ns > patience_ms * NS_PER_MS) {
@@ -137,21 +177,35 @@ static int read_all(struct reading *reading, struct inbox *inbox, const struct r
         if (reading->open)
             r = give_up(reading, reflectors, err);
     }
-    return r;
+    return r < 0 ? r : check_absent(reading, err);
+}
+
+static void choose_kinds(struct reading *reading, struct arena *arena)
+{
+    const struct listing_options *options = reading->options;
+    reading->open = reading->kinds_len = watched_kind_count + options->more_len;
+    reading->kinds = arena_array(arena, struct watched_kind, reading->kinds_len);
+    memcpy(reading->kinds, watched_kinds, watched_kind_count * sizeof(*watched_kinds));
+    for (size_t i = 0; i < options->more_len; i++)
+        reading->kinds[watched_kind_count + i] = options->more[i].watched;
 }
 
 static int read_from(struct api *api, struct reading *reading, struct error *err)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct inbox *inbox = inbox_new();
     struct features by_default;
     features_default(&by_default, NULL, 0);
-    reading->open = watched_kind_count;
+    choose_kinds(reading, &arena);
     reading->started_ns = reading->received_ns = monotonic_ns();
     struct reflectors *reflectors = reflectors_start(
         api, inbox,
         &(struct reflector_options){
+            .kinds = reading->kinds,
+            .kind_count = reading->kinds_len,
             .features = reading->options->features ? reading->options->features : &by_default,
             .plain_lists = true,
+            .lists_once = true,
             .on_failure = on_failure,
             .user = reading,
         });

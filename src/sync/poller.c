@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -30,14 +31,17 @@ static const struct source_kind {
       ROUND_NODES },
     { KIND_POD_METRICS, "/apis/metrics.k8s.io/v1beta1/pods", "pods.metrics.k8s.io", "pods.prometheus",
       ROUND_PODS },
-    /* The kind has a number once a plugin has named it. Only a Prometheus has these. */
-    { KIND_UNKNOWN, NULL, NULL, "queries.prometheus", ROUND_QUERIES },
 };
+
+/* All queries, or one of them: each number that plugins have given to the kind. Only a Prometheus has these. */
+static const struct source_kind query_kind = { KIND_UNKNOWN, NULL, NULL, "queries.prometheus",
+                                               ROUND_QUERIES };
 
 struct source {
     struct poller *poller;
     const struct source_kind *kind;
     enum api_kind api_kind; /* of its objects */
+    int64_t interval_ms;
     bool wanted, complained;
     bool in_flight, at_once;        /* at_once: what is in flight was cancelled */
     uint64_t id;                    /* of a request to the API server */
@@ -54,7 +58,7 @@ struct poller {
     struct completion idle;
     struct arena scratch;
     bool stopping;
-    struct source sources[ARRAY_SIZE(source_kinds)];
+    struct source sources[ARRAY_SIZE(source_kinds) + EXTRA_KINDS_MAX];
 };
 
 static void look_idle(struct poller *poller)
@@ -90,22 +94,37 @@ static void post_sample(struct source *source, struct live_object *object, int64
     post(source, MESSAGE_SET, object);
 }
 
+/* The only query that is asked; empty: all of them. */
+static struct str query_of(const struct source *source)
+{
+    return kind_is_extra(source->api_kind) ? extra_kind_of(source->api_kind)->name : (struct str){ 0 };
+}
+
 /* ---- the end of a fetch ---- */
+static void put_name(const struct source *source, struct strbuf *name)
+{
+    const struct source_kind *kind = source->kind;
+    struct str query = query_of(source);
+    strbuf_puts(name, source->poller->prometheus || !kind->name ? kind->prometheus_name : kind->name);
+    if (query.len)
+        strbuf_printf(name, "/" STR_FMT, STR_ARG(query));
+}
+
 static void tell(struct source *source, int r, const struct error *err)
 {
     const struct poller_options *options = &source->poller->options;
-    const struct source_kind *kind = source->kind;
-    const char *name = source->poller->prometheus ? kind->prometheus_name : kind->name;
-    struct str object = kind->kind ? api_kinds[kind->kind].kind : STR(QUERY_KIND);
+    _cleanup_(strbuf_release) struct strbuf name = { 0 };
+    struct str object = api_kinds[source->api_kind].kind;
+    put_name(source, &name);
     if (r < 0 && !source->complained)
         log_error(err, "Samples cannot be fetched; plugins go on with those that they have",
-                  log_str("kind", object), log_str("source", str_from(name)));
+                  log_str("kind", object), log_str("source", strbuf_slice(&name)));
     if (r == 0 && source->complained)
         log_info(0, "Samples can be fetched again", log_str("kind", object),
-                 log_str("source", str_from(name)));
+                 log_str("source", strbuf_slice(&name)));
     source->complained = r < 0;
     if (options->on_samples)
-        options->on_samples(options->user, name, r == 0, source->oldest_ns);
+        options->on_samples(options->user, name.text, r == 0, source->oldest_ns);
 }
 
 /* Nothing is under way any more. True: what came is of use. */
@@ -119,7 +138,7 @@ static bool ended(struct source *source)
     }
     bool is_of_use = source->wanted && !source->at_once;
     if (source->wanted)
-        wait(source, is_of_use ? source->poller->options.interval_ms : 0);
+        wait(source, is_of_use ? source->interval_ms : 0);
     source->at_once = false;
     return is_of_use;
 }
@@ -256,8 +275,12 @@ static void on_past(void *user, struct prometheus_round *round, int r, const str
 /* What another source had is not true for ever. */
 static void empty(struct source *source)
 {
+    struct error err = { 0 };
     post(source, MESSAGE_LIST_BEGIN, NULL);
     post(source, MESSAGE_LIST_END, NULL);
+    if (!source->poller->prometheus && query_of(source).len)
+        tell(source, error_set(&err, -ENOENT, "no Prometheus is named, such as by --samples-prometheus"),
+             &err);
 }
 
 static void ask(struct source *source)
@@ -270,7 +293,7 @@ static void ask(struct source *source)
     }
     bool looks_back =
         kind == ROUND_NODES && !source->looked_back && prometheus_asks(poller->prometheus, ROUND_HISTORY);
-    if (!prometheus_asks(poller->prometheus, kind)) {
+    if (!query_of(source).len && !prometheus_asks(poller->prometheus, kind)) {
         empty(source);
         return;
     }
@@ -278,6 +301,7 @@ static void ask(struct source *source)
     source->round = prometheus_round_begin(&(struct round_options){ .prometheus = poller->prometheus,
                                                                     .lookup = poller->options.lookup,
                                                                     .kind = looks_back ? ROUND_HISTORY : kind,
+                                                                    .query = query_of(source),
                                                                     .done = looks_back ? on_past : on_round,
                                                                     .user = source });
 }
@@ -299,9 +323,32 @@ static void cancel(struct source *source)
 
 struct want {
     struct poller *poller;
-    uint64_t kinds;
+    const struct poller_wants *wants;
     const struct prometheus *prometheus;
 };
+
+/* The number of the kind that a source fetches; KIND_UNKNOWN: it has none (yet). */
+static enum api_kind kind_of(const struct poller *poller, const struct source *source)
+{
+    size_t place = (size_t)(source - poller->sources);
+    if (place < ARRAY_SIZE(source_kinds))
+        return source->kind->kind;
+    place -= ARRAY_SIZE(source_kinds);
+    if (place >= extra_kind_count())
+        return KIND_UNKNOWN;
+    const struct extra_kind *extra = extra_kind_of((enum api_kind)(KIND_EXTRA_FIRST + place));
+    bool is_query = str_is(extra->api_version, QUERY_API_VERSION) && str_is(extra->kind, QUERY_KIND);
+    return is_query ? (enum api_kind)(KIND_EXTRA_FIRST + place) : KIND_UNKNOWN;
+}
+
+static int64_t interval_ms(const struct want *want, enum api_kind kind)
+{
+    int64_t by_default_ms = want->poller->options.interval_ms;
+    int64_t own_ms = MAX(want->wants->every_ns[kind] / NS_PER_MS, 1);
+    if (!want->wants->every_ns[kind])
+        return by_default_ms;
+    return want->wants->by_default >> kind & 1 ? MIN(own_ms, by_default_ms) : own_ms;
+}
 
 static void want(void *context)
 {
@@ -310,9 +357,9 @@ static void want(void *context)
     bool is_other = poller->prometheus != want->prometheus;
     for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++) {
         struct source *source = &poller->sources[i];
-        source->api_kind = source->kind->kind ? source->kind->kind
-                                              : object_kind_from(STR(QUERY_API_VERSION), STR(QUERY_KIND));
-        source->wanted = source->api_kind && want->kinds >> source->api_kind & 1;
+        source->api_kind = kind_of(poller, source);
+        source->wanted = source->api_kind && want->wants->kinds >> source->api_kind & 1;
+        source->interval_ms = interval_ms(want, source->api_kind);
         source->at_once = source->in_flight;
         if (is_other) {
             sample_past_release(&source->past);
@@ -345,15 +392,26 @@ struct poller *poller_start(const struct poller_options *options)
     if (poller->options.interval_ms <= 0)
         poller->options.interval_ms = INTERVAL_MS_DEFAULT;
     completion_init(&poller->idle);
-    for (size_t i = 0; i < ARRAY_SIZE(source_kinds); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(poller->sources); i++)
         poller->sources[i] =
-            (struct source){ .poller = poller, .kind = &source_kinds[i], .timer.ring = ring };
+            (struct source){ .poller = poller,
+                             .kind = i < ARRAY_SIZE(source_kinds) ? &source_kinds[i] : &query_kind,
+                             .timer.ring = ring };
     return poller;
 }
 
-void poller_want(struct poller *poller, uint64_t kinds, const struct prometheus *prometheus)
+void poller_wants_add(struct poller_wants *wants, uint64_t kinds, int64_t every_ns)
 {
-    loop_run_wait(api_loop(poller->options.api), want, &(struct want){ poller, kinds, prometheus });
+    wants->kinds |= kinds;
+    wants->by_default |= every_ns ? 0 : kinds;
+    for (int kind = 0; kind < KIND_COUNT && every_ns; kind++)
+        if (kinds >> kind & 1)
+            wants->every_ns[kind] = wants->every_ns[kind] ? MIN(wants->every_ns[kind], every_ns) : every_ns;
+}
+
+void poller_want(struct poller *poller, const struct poller_wants *wants, const struct prometheus *prometheus)
+{
+    loop_run_wait(api_loop(poller->options.api), want, &(struct want){ poller, wants, prometheus });
 }
 
 void poller_stop(struct poller *poller)

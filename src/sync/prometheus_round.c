@@ -48,12 +48,24 @@ static void add(struct prometheus_round *round, const char *name, struct str tex
         };
 }
 
+static void add_named(struct prometheus_round *round)
+{
+    struct str wanted = round->options.query;
+    list_for(&round->options.prometheus->queries.queries, one)
+        if (!wanted.len || str_eq(wanted, one->name))
+            add(round, one->name.ptr, one->query, SAMPLE_CPU, STATISTIC_LATEST);
+    if (wanted.len && !round->asked.len)
+        round->result = error_set(&round->err, -ENOENT,
+                                  "no query has the name " STR_FMT ": expected it among `queries` of "
+                                  "--samples-prometheus-queries",
+                                  STR_ARG(wanted));
+}
+
 static void add_all(struct prometheus_round *round)
 {
     const struct prometheus_queries *queries = &round->options.prometheus->queries;
     if (round->options.kind == ROUND_QUERIES) {
-        list_for(&queries->queries, one)
-            add(round, one->name.ptr, one->query, SAMPLE_CPU, STATISTIC_LATEST);
+        add_named(round);
         return;
     }
     if (round->options.kind == ROUND_PODS) {

@@ -40,6 +40,7 @@ struct round_options {
     const struct prometheus *prometheus;
     const struct node_lookup *lookup;
     enum round_kind kind;
+    struct str query; /* ROUND_QUERIES: the one that is asked, by its name; empty: all */
     /* Exactly once, later. 0: prometheus_round_found() has all; -ECANCELED: prometheus_round_cancel(); else err says
      * what is wrong. The round lives until this returns, and is freed then. */
     void (*done)(void *user, struct prometheus_round *round, int result, const struct error *err);

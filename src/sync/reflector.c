@@ -1,8 +1,8 @@
 /* reflector.c: see reflector.h.
  *
  * A reflector is always in exactly one of three situations: it has one request under way (delayed ones included), it
- * waits at the gate until the API server answers the probe, or all of them are stopping. Whatever on_done brings ends
- * in reflector_send() or at the gate, which is why no kind is ever forgotten.
+ * waits at the gate until the API server answers the probe, or it is over: all of them are stopping, or it was to list
+ * once. Whatever else on_done brings ends in reflector_send() or at the gate, which is why no kind is ever forgotten.
  *
  *     on_done ──▶ failed without an answer ──▶ gate ──▶ (probe answered) ──▶ send_next
  *             ──▶ refused ──▶ send_next later, the same or a new list
@@ -301,7 +301,7 @@ static void wait_at_gate(struct reflector *r, const struct http_response *respon
     stream_broke_off(r);
     r->at_gate = true;
     if (r->all->options.on_failure)
-        r->all->options.on_failure(r->all->options.user, r->watched->resource, 0, response->error.text);
+        r->all->options.on_failure(r->all->options.user, r->watched, 0, response->error.text);
     gate_wait(&r->all->gate, response->error.text);
 }
 
@@ -327,7 +327,7 @@ static void complain(struct reflector *r, const struct http_response *response)
     struct str sentence = rest_sentence(response, &status, &arena);
     error_set(&err, 0, STR_FMT, STR_ARG(sentence));
     if (r->all->options.on_failure)
-        r->all->options.on_failure(r->all->options.user, r->watched->resource, response->status, err.text);
+        r->all->options.on_failure(r->all->options.user, r->watched, response->status, err.text);
     else
         log_failure(r, &err, response->status);
 }
@@ -510,7 +510,8 @@ static void page_done(struct reflector *r, struct http_response *response)
         reflector_send(r, 0);
     } else {
         end_list(r);
-        reflector_send(r, 0);
+        if (!r->all->options.lists_once)
+            reflector_send(r, 0);
     }
     list_page_release(&page);
 }

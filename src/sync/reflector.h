@@ -52,10 +52,11 @@ struct reflector_options {
     int64_t watch_ms_min;            /* a watch takes this long, or up to twice as long [300000] */
     size_t page_bytes_max;           /* of a page of a list [64 MiB] */
     bool plain_lists;                /* no streams: objects come in pages */
+    bool lists_once;                 /* with plain_lists: nothing is watched */
     int64_t stall_ms;                /* a stream in which nothing comes for so long is given up [15000] */
     /* Told why a request failed, on the I/O thread; refusals are told here instead of the log. `status` is 0 where
      * there was no answer. NULL is fine. */
-    void (*on_failure)(void *user, const char *resource, int status, const char *why);
+    void (*on_failure)(void *user, const struct watched_kind *watched, int status, const char *why);
     /* An object that cannot be read completely was seen, for the first time; on the I/O thread. NULL is fine. */
     void (*on_unreadable)(void *user, const char *resource);
     /* All that came of a kind adds up to this resource version; on the I/O thread. NULL is fine. */

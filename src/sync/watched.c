@@ -1,6 +1,7 @@
 /* watched.c: see watched.h. */
 #include "sync/watched.h"
 
+#include "api/extra_kinds.h"
 #include "api/fields.h"
 #include "base/percent.h"
 #include "codec/doc.h"
@@ -16,6 +17,26 @@ const struct watched_kind watched_kinds[] = {
 #undef WATCHED
 
 const size_t watched_kind_count = ARRAY_SIZE(watched_kinds);
+
+struct watched_kind watched_for_plugins(enum api_kind kind, struct arena *arena)
+{
+    enum { PAGE_LEN = 500 };
+    struct str group = api_kinds[kind].api_version, text = api_kinds[kind].kind;
+    struct watched_kind ret = {
+        .kind = kind,
+        .resource = arena_printf(arena, STR_FMT "/" STR_FMT, STR_ARG(group), STR_ARG(text)).ptr,
+        .page_len = PAGE_LEN,
+        .older_versions = "",
+        .field_selector = "",
+        .is_looked_up = true,
+    };
+    const struct extra_kind *extra = kind_is_extra(kind) ? extra_kind_of(kind) : NULL;
+    if (extra && extra->name.len)
+        ret.field_selector = arena_printf(arena, "metadata.name=" STR_FMT, STR_ARG(extra->name)).ptr;
+    if (extra && extra->namespace.len)
+        ret.namespace = extra->namespace.ptr;
+    return ret;
+}
 
 /* Word `index` of a text of words with a space between them; empty: there is none. */
 static struct str word_at(struct str words, uint32_t index)

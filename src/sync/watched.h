@@ -3,6 +3,7 @@
 #define SYNC_WATCHED_H
 
 #include "api/types.h"
+#include "base/arena.h"
 #include "config/features.h"
 
 struct watched_kind {
@@ -20,6 +21,10 @@ struct watched_kind {
 
 extern const struct watched_kind watched_kinds[];
 extern const size_t watched_kind_count;
+
+/* The row of a kind that is in no table: plugins have named it (api/extra_kinds.h). For samples as well, which can be
+ * listed and not watched. Its texts are in the arena. */
+struct watched_kind watched_for_plugins(enum api_kind kind, struct arena *arena);
 
 /* Of a kind that is looked up: where the server lists the resources of its group ("/apis/apps/v1"), and what it says
  * there: "replicasets", or "namespaces/x/replicasets". 1: found; 0: the server does not have the kind. */

@@ -155,6 +155,43 @@ static void score(struct explanation *ret)
     find_best(ret);
 }
 
+/* ---- nodes that cannot take it ---- */
+static bool is_rejected(const struct explanation *explanation, uint32_t row)
+{
+    return !explanation->places[row] && !explain_is_unexamined(explanation, row);
+}
+
+/* Before anything else is asked of the plugins: their state is that of the filters. */
+static void find_shortfalls(struct explanation *ret)
+{
+    struct row_list rejected = { NULL, 0 };
+    uint32_t *rows = arena_array(&ret->arena, uint32_t, ret->rows_len);
+    struct shortfall_list list = { .arena = &ret->arena };
+    ret->why_of = arena_array(&ret->arena, struct row_why, ret->cluster->nodes.len);
+    for (uint32_t i = 0; i < ret->rows_len && status_ok(ret->evaluation.pre_filter); i++) {
+        uint32_t row = ret->rows[i];
+        if (!is_rejected(ret, row))
+            continue;
+        shortfalls_of(&ret->cycle, row, diagnosis_get(&ret->evaluation.diagnosis, row), &list);
+        ret->why_of[row] = (struct row_why){ list.items, list.len };
+        list.items = NULL;
+        list.len = list.cap = 0;
+        rows[rejected.len++] = row;
+    }
+    shortfall_list_release(&list);
+    rejected.items = rows;
+    ret->rejections = rejections_group(&ret->evaluation.diagnosis, rejected, ret->why_of, &ret->arena);
+}
+
+static void ask_all(struct explanation *ret)
+{
+    if (str_empty(ret->options.node))
+        return;
+    ret->asked_row = cluster_row(ret->cluster, ret->options.node);
+    if (ret->asked_row != ROW_NONE && status_ok(ret->evaluation.pre_filter))
+        ret->answers = shortfalls_of_all(&ret->cycle, ret->asked_row, &ret->answers_len);
+}
+
 /* ---- preemption ---- */
 const char *explain_file(const struct explanation *explanation, const struct plugin *plugin)
 {
@@ -320,6 +357,15 @@ bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
            status_ok(diagnosis_get(&explanation->evaluation.diagnosis, row));
 }
 
+bool explain_is_best(const struct explanation *explanation, uint32_t row)
+{
+    if (!explanation->best_len || explanation->evaluation.own_nomination != ROW_NONE)
+        return explanation->best_len && explanation->best[0] == row;
+    const int64_t *totals = explanation->scores.totals;
+    uint32_t place = explanation->places[row], best = explanation->places[explanation->best[0]];
+    return place && totals[place - 1] == totals[best - 1];
+}
+
 static void explain(struct explanation *ret)
 {
     ret->pre_enqueue =
@@ -336,6 +382,8 @@ static void explain(struct explanation *ret)
     run_evaluation(&ret->cycle, 0, percentage->set ? percentage->value : EVERY_NODE, &ret->evaluation);
     take_nomination(ret);
     score(ret);
+    find_shortfalls(ret);
+    ask_all(ret);
     if (!status_ok(ret->evaluation.error)) { /* the reference gives up the attempt */
         ret->best_len = 0;
         ret->message = status_message(ret->evaluation.error, &ret->arena);
@@ -374,10 +422,14 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
                  struct pod_info *pod, const struct explain_options *options)
 {
     struct detached_pod detached = { 0 };
-    *ret = (struct explanation){ .cluster = cluster, .options = *options };
+    *ret = (struct explanation){
+        .cluster = cluster, .options = *options, .asked_row = ROW_NONE, .present_row = ROW_NONE
+    };
     leave_alone(ret, profile);
     name_extenders(ret);
     bool stays = pod->resize_deferred && !options->as_if_pending;
+    if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api)
+        ret->present_row = pod->row;
     if (pod->row != ROW_NONE && cluster->nodes.items[pod->row].api && !stays)
         detach_pod(cluster, pod, &ret->arena, &detached);
     if ((pod->row != ROW_NONE && !stays) || detached.pod)
@@ -389,7 +441,8 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
         profile_observe(profile, &(struct observation){ .kind = OBSERVED_ATTEMPT_BEGINS,
                                                         .cluster = cluster,
                                                         .pod = pod,
-                                                        .at_ns = options->now_ns + options->wall_ahead_ns });
+                                                        .at_ns = options->now_ns + options->wall_ahead_ns,
+                                                        .is_alone = !options->live });
     run_weigh(&ret->cycle);
     begin_measuring(ret);
     explain(ret);

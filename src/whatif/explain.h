@@ -9,6 +9,7 @@
 #include "framework/probe.h"
 #include "framework/run.h"
 #include "preempt/preempt.h"
+#include "whatif/rejections.h"
 
 /* What a plugin of the profile took. */
 struct explain_cost {
@@ -44,6 +45,8 @@ struct explain_options {
     const struct http_extenders
         *extenders;       /* those of the profile, for their names and times; NULL: it has none */
     bool calls_extenders; /* else they are only named */
+    bool timing;          /* the printers show what plugins cost */
+    struct str node;      /* every plugin is asked about this node, which is there; empty: none */
 };
 
 struct explanation {
@@ -54,7 +57,8 @@ struct explanation {
     struct pod pending_copy; /* a pod that is on a node, as if it were not; and its place in the model */
     struct pod_info pending_info;
     bool as_if_pending;
-    struct profile lone; /* the profile without probe, and without extenders that are not called */
+    uint32_t present_row; /* the node that the pod has; ROW_NONE: none */
+    struct profile lone;  /* the profile without probe, and without extenders that are not called */
     struct cycle cycle;
     struct status pre_enqueue; /* not Success: a gate holds the pod back */
     struct evaluation evaluation;
@@ -65,6 +69,11 @@ struct explanation {
     uint32_t rows_len;
     uint32_t *best; /* feasible rows of the highest total, by name */
     uint32_t best_len;
+    struct row_why *why_of; /* by row, of nodes that were rejected */
+    struct rejected_groups rejections;
+    uint32_t asked_row;            /* of options.node; ROW_NONE: none */
+    struct filter_answer *answers; /* of every filter about it; none where PreFilter rejected the pod */
+    uint32_t answers_len;
     struct str message; /* why no node will do; empty when one will */
     bool preempts;      /* preemption was tried */
     struct preemption preemption;
@@ -88,6 +97,7 @@ void explanation_release(struct explanation *explanation);
 const char *explain_file(const struct explanation *explanation, const struct plugin *plugin);
 /* The node was not examined: enough others can take the pod. */
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row);
+bool explain_is_best(const struct explanation *explanation, uint32_t row);
 /* The rows of all nodes, by name, in the arena. */
 uint32_t *explain_rows(struct cluster *cluster, struct arena *arena, uint32_t *ret_len);
 

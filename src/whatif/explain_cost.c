@@ -4,7 +4,7 @@
  * own: going from node to node and from plugin to plugin, adding up, and reading that clock. */
 #include <stdlib.h>
 
-#include "codec/json_writer.h"
+#include "api/output.h"
 #include "whatif/explain_print.h"
 
 static const char *const point_names[PROBE_POINT_COUNT] = {
@@ -75,8 +75,7 @@ static void put_plugin(struct json_writer *json, const struct explanation *expla
     const char *file = explain_file(explanation, one->plugin);
     json_begin_line(json);
     json_member_str(json, "plugin", str_from(one->plugin->name));
-    if (file)
-        json_member_str(json, "file", str_from(file));
+    output_member_text(json, "file", str_from(file ?: ""));
     json_member_array(json, "points");
     for (int point = 0; point < PROBE_POINT_COUNT; point++)
         if (one->cost->points >> point & 1)
@@ -89,6 +88,8 @@ static void put_plugin(struct json_writer *json, const struct explanation *expla
         json_member_int(json, "calls", (int64_t)one->cost->sampled_calls);
         put_share(json, one->cost->sampled_ns, all->sampled_ns);
         json_end_object(json);
+    } else {
+        output_member_null(json, "sampled");
     }
     json_end_line(json);
 }
@@ -123,12 +124,10 @@ void explain_cost_member(const struct explanation *explanation, struct json_writ
     for (uint32_t i = 0; i < all.len; i++)
         put_plugin(json, explanation, &all, &all.items[i]);
     json_end_array(json);
-    if (explanation->extenders_len) {
-        json_member_array(json, "extenders");
-        for (uint32_t i = 0; i < explanation->extenders_len; i++)
-            put_extender(json, explanation, &explanation->extenders[i]);
-        json_end_array(json);
-    }
+    json_member_array(json, "extenders");
+    for (uint32_t i = 0; i < explanation->extenders_len; i++)
+        put_extender(json, explanation, &explanation->extenders[i]);
+    json_end_array(json);
     json_end_object(json);
 }
 

@@ -22,6 +22,7 @@ void explain_cost_member(const struct explanation *explanation, struct json_writ
 /* A node that can take the pod, and what it scored; also of an attempt that is over. */
 struct scored_node {
     struct str name; /* empty: the node is gone */
+    uint32_t equals; /* other nodes with the same scores, for which it stands */
     bool is_best;
     const int64_t *scores; /* weighted, by plugin of the view */
     int64_t extenders;     /* what they add to the total */
@@ -44,12 +45,36 @@ void scored_node_members(const struct score_view *view, const struct scored_node
                          struct json_writer *json);
 /* The feasible nodes of an explanation, in the order of its scores. */
 struct score_view explain_scores(const struct explanation *explanation, struct arena *arena);
+/* Leaves out plugins, and extenders, that gave nothing to any node. */
+void score_view_hide_zeros(struct score_view *view);
+/* The best first; nodes with the same scores become one. */
+void score_view_merge(struct score_view *view);
+
+/* A node against another one. */
+struct comparison {
+    int64_t lead;       /* how much larger its total is */
+    const char *plugin; /* whose scores differ most in its favour, or "extenders"; NULL: none do */
+    int64_t by;         /* and by how much */
+};
+struct comparison scores_compare(const struct score_view *view, const struct scored_node *a,
+                                 const struct scored_node *b);
+/* The best node and the next one with a lower total; false: there is none, or totals do not count. */
+bool explain_runner_up(const struct explanation *explanation, const struct score_view *view,
+                       const struct scored_node **ret_best, const struct scored_node **ret_next);
+
+/* ---- one node ---- */
+/* The answer about options.node, as text; and as the member "node", which is null without it. */
+void explain_table_node(const struct explanation *explanation, struct term *term);
+void explain_node_member(const struct explanation *explanation, struct json_writer *json);
+/* The members "status", "plugin" and "reasons"; and "why". */
+void status_members(struct json_writer *json, struct status status);
+void why_member(struct json_writer *json, const struct row_why *why);
 
 /* Nodes that the same plugin rejects with the same reasons; also of an attempt that is over. */
 struct rejection {
     struct str plugin, text;
     uint32_t nodes;
-    struct str example; /* the first by name */
+    struct str example; /* the closest, or the first by name */
 };
 typedef VEC(struct rejection) rejection_vec;
 

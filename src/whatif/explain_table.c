@@ -30,15 +30,16 @@ static const char *heading(const char *plugin)
 static void print_best(const struct explanation *explanation, struct term *term)
 {
     enum { NAMES_SHOWN = 4 };
+    const char *goes = explanation->as_if_pending ? "It would go to" : "It goes to";
     uint32_t len = explanation->best_len;
     if (len > NAMES_SHOWN) {
-        term_paint(term, PAINT_GOOD, "It goes to one of %s equally good nodes", grouped(len));
+        term_paint(term, PAINT_GOOD, "%s one of %s equally good nodes", goes, grouped(len));
         return;
     }
     for (uint32_t i = 0; i < len; i++) {
-        const char *before = i == 0 ? "It goes to " : i + 1 == len ? " or " : ", ";
+        const char *before = i == 0 ? goes : i + 1 == len ? " or" : ",";
         struct str name = cluster_node_name(explanation->cluster, explanation->best[i]);
-        term_paint(term, PAINT_GOOD, "%s" STR_FMT, before, STR_ARG(name));
+        term_paint(term, PAINT_GOOD, "%s " STR_FMT, before, STR_ARG(name));
     }
     strbuf_puts(term->out, len > 1 ? ", equally good" : "");
 }
@@ -67,18 +68,44 @@ static void print_answer(const struct explanation *explanation, struct term *ter
         strbuf_puts(out, "Other pods made room for it there, so the totals do not count.\n");
 }
 
-/* ---- nodes that can take it ---- */
-
-static int by_total(const void *a, const void *b)
+/* ---- a pod that has a node ---- */
+/* Its node among the others: would the pod go there again? */
+static void print_present(const struct explanation *explanation, struct term *term)
 {
-    const struct scored_node *x = a, *y = b;
-    return COMPARE(y->total, x->total) ?: str_cmp(x->name, y->name);
+    uint32_t row = explanation->present_row;
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (row == ROW_NONE || !explanation->as_if_pending)
+        return;
+    strbuf_printf(&text, "It runs on " STR_FMT ", which ",
+                  STR_ARG(cluster_node_name(explanation->cluster, row)));
+    if (explain_is_unexamined(explanation, row)) {
+        strbuf_puts(&text, "was not examined.");
+    } else if (!explanation->places[row]) {
+        const struct row_why *why = &explanation->why_of[row];
+        strbuf_printf(
+            &text, "could not take it again: " STR_FMT ".",
+            STR_ARG(why->len ? shortfall_sentence(why->items, why->len, &scratch) : explanation->message));
+    } else if (explain_is_best(explanation, row)) {
+        strbuf_puts(&text, explanation->best_len > 1 ? "is one of them." : "would be chosen again.");
+    } else {
+        const struct score_table *scores = &explanation->scores;
+        int64_t best = scores->totals[explanation->places[explanation->best[0]] - 1];
+        strbuf_printf(&text, "could take it again, with a total that is %s lower.",
+                      grouped(best - scores->totals[explanation->places[row] - 1]));
+    }
+    term_wrap(term, 0, strbuf_slice(&text));
 }
+
+/* ---- nodes that can take it ---- */
 
 void score_view_print(const struct score_view *view, struct term *term, uint32_t top)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
-    grid_columns(&grid, "NODE|>TOTAL");
+    bool any_equals = false;
+    for (uint32_t i = 0; i < view->len; i++)
+        any_equals |= view->nodes[i].equals > 0;
+    grid_columns(&grid, any_equals ? "NODE|>NODES|>TOTAL" : "NODE|>TOTAL");
     for (uint32_t p = 0; p < view->plugins_len; p++)
         if (!(view->hidden >> p & 1))
             grid_column(&grid, true, heading(view->plugins[p]));
@@ -88,6 +115,8 @@ void score_view_print(const struct score_view *view, struct term *term, uint32_t
         const struct scored_node *node = &view->nodes[i];
         enum paint paint = node->is_best ? PAINT_GOOD : PAINT_NONE;
         grid_str(&grid, paint, node->name.len ? node->name : STR("a node that is gone"));
+        if (any_equals)
+            grid_count(&grid, node->equals + 1);
         grid_cell(&grid, paint, "%lld", (long long)node->total);
         for (uint32_t p = 0; p < view->plugins_len; p++)
             if (!(view->hidden >> p & 1))
@@ -98,46 +127,16 @@ void score_view_print(const struct score_view *view, struct term *term, uint32_t
     grid_print(&grid, term, 2);
 }
 
-static int64_t extender_score(const struct score_table *scores, uint32_t place)
-{
-    uint64_t of_plugins = scores->plugins ? 0 : 1; /* without scorers every node has a score of one */
-    for (uint32_t p = 0; p < scores->plugins; p++)
-        of_plugins += (uint64_t)scores->scores[(size_t)place * scores->plugins + p];
-    return (int64_t)((uint64_t)scores->totals[place] - of_plugins);
-}
-
-struct score_view explain_scores(const struct explanation *explanation, struct arena *arena)
-{
-    const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
-    const struct score_table *scores = &explanation->scores;
-    struct score_view view = { .plugins = arena_array(arena, const char *, order->len),
-                               .plugins_len = order->len,
-                               .has_extenders = explanation->profile->extenders,
-                               .nodes = arena_array(arena, struct scored_node, scores->rows.len),
-                               .len = status_ok(explanation->score_error) ? scores->rows.len : 0 };
-    for (uint32_t p = 0; p < order->len; p++) {
-        view.plugins[p] = order->items[p]->plugin->name;
-        view.hidden |= (explanation->cycle.skip_score >> order->items[p]->index & 1) << p;
-    }
-    for (uint32_t i = 0; i < view.len; i++)
-        view.nodes[i] = (struct scored_node){
-            .name = cluster_node_name(explanation->cluster, scores->rows.items[i]),
-            .scores = &scores->scores[(size_t)i * scores->plugins],
-            .extenders = extender_score(scores, i),
-            .total = scores->totals[i],
-        };
-    return view;
-}
-
 /* A plugin's score times its weight is what the columns show: say so where it is not 1. */
-static void print_weights(const struct explanation *explanation, struct term *term)
+static void print_weights(const struct explanation *explanation, const struct score_view *view,
+                          struct term *term)
 {
     const struct plugin_order *order = &explanation->profile->points[POINT_SCORE];
     bool first = true;
     for (uint32_t p = 0; p < order->len; p++) {
         const struct plugin_instance *instance = order->items[p];
         int32_t weight = weight_in_effect(explanation->cycle.weights, instance);
-        if (weight == 1 || explanation->cycle.skip_score >> instance->index & 1)
+        if (weight == 1 || view->hidden >> p & 1)
             continue;
         term_paint(term, PAINT_DIM, "%s%s has weight %d", first ? "  " : ", ",
                    heading(instance->plugin->name), weight);
@@ -145,6 +144,24 @@ static void print_weights(const struct explanation *explanation, struct term *te
     }
     if (!first)
         strbuf_putc(term->out, '\n');
+}
+
+/* Which plugin made the difference between the best node and the next one. */
+static void print_runner_up(const struct explanation *explanation, const struct score_view *view,
+                            struct term *term)
+{
+    const struct scored_node *best, *next;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (!explain_runner_up(explanation, view, &best, &next))
+        return;
+    struct comparison found = scores_compare(view, best, next);
+    strbuf_printf(&text,
+                  "%s made the difference: " STR_FMT " has %s more there than " STR_FMT
+                  ", the next best, whose total is %s lower.",
+                  found.plugin, STR_ARG(best->name), grouped(found.by), STR_ARG(next->name),
+                  grouped(found.lead));
+    strbuf_putc(term->out, '\n');
+    term_wrap(term, 0, strbuf_slice(&text));
 }
 
 /* Also of plugins that had nothing to score. */
@@ -166,15 +183,15 @@ static void print_feasible(const struct explanation *explanation, struct term *t
     struct score_view view = explain_scores(explanation, &scratch);
     if (!view.len)
         return;
-    qsort(view.nodes, view.len, sizeof(*view.nodes), by_total);
-    for (uint32_t i = 0; i < view.len; i++)
-        view.nodes[i].is_best = view.nodes[i].total == view.nodes[0].total;
+    score_view_hide_zeros(&view);
+    score_view_merge(&view);
     strbuf_putc(term->out, '\n');
     score_view_print(&view, term, top);
     if (view.len > top)
         term_paint(term, PAINT_DIM, "  and %s more; --top shows more of them\n", grouped(view.len - top));
-    print_weights(explanation, term);
+    print_weights(explanation, &view, term);
     print_moved_weights(explanation, term);
+    print_runner_up(explanation, &view, term);
 }
 
 /* ---- nodes that cannot ---- */
@@ -183,30 +200,6 @@ static int by_nodes(const void *a, const void *b)
 {
     const struct rejection *x = a, *y = b;
     return COMPARE(y->nodes, x->nodes) ?: str_cmp(x->plugin, y->plugin) ?: str_cmp(x->text, y->text);
-}
-
-/* Groups of nodes that the same plugin rejects with the same reasons. */
-static void collect_rejections(const struct explanation *explanation, struct arena *arena, rejection_vec *ret)
-{
-    struct strmap places = { 0 };
-    for (uint32_t i = 0; i < explanation->rows_len; i++) {
-        uint32_t row = explanation->rows[i];
-        if (explanation->places[row] || explain_is_unexamined(explanation, row))
-            continue;
-        struct status status = diagnosis_get(&explanation->evaluation.diagnosis, row);
-        struct str plugin = str_from(status.plugin ? status.plugin->name : "");
-        struct str text = status_message(status, arena);
-        struct str key = arena_printf(arena, STR_FMT "\n" STR_FMT, STR_ARG(plugin), STR_ARG(text));
-        size_t place = (size_t)strmap_get(&places, key);
-        if (!place) {
-            *vec_push(ret) =
-                (struct rejection){ plugin, text, 0, cluster_node_name(explanation->cluster, row) };
-            place = ret->len;
-            strmap_put(&places, key, (void *)place);
-        }
-        ret->items[place - 1].nodes++;
-    }
-    strmap_release(&places);
 }
 
 void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top)
@@ -232,10 +225,15 @@ void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct rejected_groups *groups = &explanation->rejections;
     rejection_vec rejections = { 0 };
-    if (!explanation->rows_len || !status_ok(explanation->evaluation.pre_filter))
-        return;
-    collect_rejections(explanation, &scratch, &rejections);
+    for (uint32_t i = 0; i < groups->len; i++) {
+        const struct rejected_group *group = &groups->items[i];
+        *vec_push(&rejections) =
+            (struct rejection){ str_from(group->status.plugin ? group->status.plugin->name : ""),
+                                rejected_group_sentence(explanation->cluster, group, &scratch), group->nodes,
+                                cluster_node_name(explanation->cluster, group->closest) };
+    }
     rejections_print(&rejections, term, top);
     vec_release(&rejections);
 }
@@ -335,6 +333,12 @@ void explain_table_answer(const struct explanation *explanation, struct term *te
 {
     print_policy(explanation, term);
     print_answer(explanation, term);
+    print_present(explanation, term);
+    if (explanation->asked_row != ROW_NONE) {
+        strbuf_putc(term->out, '\n');
+        explain_table_node(explanation, term);
+        return;
+    }
     print_feasible(explanation, term, top);
     print_rejections(explanation, term, top);
     print_preemption(explanation, term, top);
@@ -349,5 +353,6 @@ void explain_table(const struct explanation *explanation, struct term *term, uin
     strbuf_str(term->out, explanation->profile->scheduler_name);
     strbuf_puts(term->out, "\n\n");
     explain_table_answer(explanation, term, top);
-    explain_table_cost(explanation, term, top);
+    if (explanation->options.timing)
+        explain_table_cost(explanation, term, top);
 }

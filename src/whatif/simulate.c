@@ -84,6 +84,7 @@ static int add_all(struct simulation *simulation, struct error *err)
 {
     struct input *input = simulation->input;
     size_t len;
+    input->expansion.starts_in_order = true;
     int r = expansion_run(&input->expansion, err);
     if (r < 0)
         return r;
@@ -148,6 +149,9 @@ static struct sim_record *add_record(struct simulation *simulation, const struct
         .row = decision->row,
         .nominated_row = ROW_NONE,
         .message = keep_text(simulation, decision->message),
+        .attempt = decision->attempt,
+        .woken_by = decision->woken_by,
+        .now_ns = simulation->now_ns,
     };
     simulation->scheduled += decision->row != ROW_NONE;
     return row;
@@ -168,13 +172,25 @@ static bool is_stuck(struct idmap *tries, const struct decision *decision)
     return count > PREEMPTIONS_PER_POD_MAX;
 }
 
+/* A StatefulSet goes on with its next pod once this one has a node. */
+static int add_next(struct simulation *simulation, const struct pod *placed, struct error *err)
+{
+    const struct pod *next = expansion_placed(&simulation->input->expansion, placed);
+    if (!next)
+        return 0;
+    input_apply_claims(simulation->input);
+    return add_pod(simulation, next, err);
+}
+
 /* Announces that a pod got a node, or evicts the victims of one that did not. */
 static int carry_out(struct simulation *simulation, const struct decision *decision, struct idmap *tries,
                      struct error *err)
 {
     struct sim_record *row = add_record(simulation, decision);
-    if (decision->row != ROW_NONE)
+    if (decision->row != ROW_NONE) {
         engine_pod_bound(&simulation->engine, decision->pod, simulation->now_ns);
+        return add_next(simulation, row->pod, err);
+    }
     if (decision->resize_fits) { /* what remains is the kubelet's */
         row->message = STR("pod resize fits, waiting for Kubelet actuation");
         queue_remove(&simulation->engine.queue, decision->pod);
@@ -275,6 +291,46 @@ static int run(struct simulation *simulation, const struct sim_options *options,
     stop_waiting(simulation);
     simulation->decide_seconds = now_seconds() - start;
     return r;
+}
+
+/* ---- one pod ---- */
+/* A plugin at Permit may still refuse the node: the record says what came of it. */
+static uint32_t settle_binding(struct simulation *simulation, struct decision *decision)
+{
+    if (decision->row == ROW_NONE || !engine_bindings(&simulation->engine))
+        return decision->row;
+    (void)add_record(simulation, decision);
+    stop_waiting(simulation);
+    const struct sim_record *record = &simulation->records.items[--simulation->records.len];
+    simulation->scheduled -= record->row != ROW_NONE;
+    decision->message = record->message;
+    return record->row;
+}
+
+int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
+                      uint32_t *ret_row, struct error *err)
+{
+    struct engine *engine = &simulation->engine;
+    struct error_round round = { 0 };
+    struct status gate;
+    *ret_row = ROW_NONE;
+    int r = engine_add_pod(engine, pod, simulation->now_ns, &gate, err);
+    if (r < 0)
+        return r;
+    *ret = (struct decision){ .pod = pod, .row = ROW_NONE, .nominated_row = ROW_NONE };
+    if (!status_ok(gate))
+        ret->message = keep_text(simulation, status_message(gate, &engine->arena));
+    simulation->pods++;
+    while (*ret_row == ROW_NONE && status_ok(gate))
+        if (engine_step(engine, simulation->now_ns, ret))
+            *ret_row = settle_binding(simulation, ret);
+        else if (!jump(simulation, &round))
+            break;
+    if (*ret_row == ROW_NONE) {
+        queue_remove(&engine->queue, pod);
+        cluster_denominate(engine->cluster, pod);
+    }
+    return 0;
 }
 
 /* A pod that has no node in the end waits, with the reason of its last decision. */

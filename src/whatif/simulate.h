@@ -21,6 +21,9 @@ struct sim_record {
     uint32_t row;                      /* where it went, or ROW_NONE */
     uint32_t nominated_row;            /* where victims were evicted for it, or ROW_NONE */
     struct str message;                /* why it waits */
+    uint32_t attempt;                  /* of the pod, from 1 */
+    enum event_label woken_by;         /* why it was tried then */
+    int64_t now_ns;                    /* of the clock of the run */
     size_t victims_first, victims_len; /* in simulation->victims */
 };
 
@@ -65,6 +68,11 @@ struct sim_options {
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err);
 void simulation_release(struct simulation *simulation);
+/* After a simulation: decides one pod more, which is in the model and has no node. The decision is the last one about
+ * it; its texts stay until the next one. A pod that got no node leaves the queue again. `ret_row`: where it is now, or
+ * ROW_NONE. */
+int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
+                      uint32_t *ret_row, struct error *err);
 /* Seconds of a clock that only goes forward. */
 double now_seconds(void);
 

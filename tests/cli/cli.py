@@ -80,6 +80,11 @@ class Case(unittest.TestCase):
         return {full_name(row["pod"]): row["node"] for row in report["placements"] if row["node"]}
 
 
+def by_node(explanation):
+    """The rows of the nodes of an explanation, by name, without the name."""
+    return {row["name"]: {key: value for key, value in row.items() if key != "name"} for row in explanation["nodes"]}
+
+
 def full_name(pod):
     """A pod of a JSON document, as "namespace/name"."""
     return "%s/%s" % (pod["namespace"], pod["name"])

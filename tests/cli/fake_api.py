@@ -52,6 +52,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.note_types("GET", url.path, self.headers)
         if parts[-1] == "version":
             self.answer(200, {"gitVersion": "v1.36.4"})
+        elif url.path == "/api/v1":
+            self.answer(200, {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                {"name": name, "kind": kind, "namespaced": True} for name, kind in RESOURCES.items()]})
         elif parts[-1] not in RESOURCES:
             self.answer(404, {"kind": "Status", "code": 404, "reason": "NotFound"})
         elif parts[-1] in self.server.refused:
@@ -63,7 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with self.server.lock:
                 items = list(self.server.objects[parts[-1]].values())
                 version = str(self.server.version)
-            self.answer(200, {"kind": RESOURCES[parts[-1]] + "List", "apiVersion": "/".join(parts[2:-1]),
+            self.answer(200, {"kind": RESOURCES[parts[-1]] + "List", "apiVersion": "/".join(parts[2:-1]).split("/namespaces")[0],
                               "metadata": {"resourceVersion": version}, "items": items})
 
     def put(self, data):

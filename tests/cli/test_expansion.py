@@ -115,6 +115,21 @@ class Jobs(cli.Case):
         ):
             self.assertEqual(self.expanded(status=status, **spec)["summary"]["expanded"], want, (spec, status))
 
+    def test_long_names(self):
+        """The index stays, however long the name of the Job; also in the replacement of a victim."""
+        owner = "j" * 63
+        job = cli.workload("Job", owner, completions=12, parallelism=12, completionMode="Indexed",
+                           pod_spec_more={"restartPolicy": "Never"})
+        there = cli.pod("there", on="n", cpu="4", priority=-1, owner=("Job", owner))
+        there["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": "10"}
+        high = cli.pod("high", cpu="4", priority=10)
+        report = self.simulate([cli.node("n", cpu="6"), job, there, high])
+        self.assertEqual(report["summary"]["preempted"], 1)
+        names = [row["pod"]["name"] for row in report["placements"] if row["pod"]["name"] != "high"]
+        self.assertEqual(len(set(names)), 12)
+        for name in names:
+            self.assertRegex(name, "^j{54,55}-[0-9]+-[a-z0-9]{5}$")
+
     def test_active_pods_count(self):
         there = cli.pod("j-x", on="n0", owner=("Job", "j"))
         self.assertEqual(self.expanded(pods=[there], completions=4, parallelism=3)["summary"]["expanded"], 2)
@@ -179,6 +194,48 @@ class Daemons(cli.Case):
         self.assertEqual(report["summary"]["pending"], 1)
 
 
+class Ordered(cli.Case):
+    """Pods of a StatefulSet are made one after the other, each when the one before has a node."""
+
+    def order(self, *objects, nodes=NODES):
+        self.result = self.berth("simulate", "-f", self.write("c.json", [*nodes, *objects]), "-o", "json")
+        return [row["pod"]["name"] for row in self.result.json["placements"]]
+
+    def test_later_pods_come_behind_others(self):
+        sts = cli.workload("StatefulSet", "db", replicas=3)
+        plain = [cli.pod("a"), cli.workload("ReplicaSet", "web", replicas=1)]
+        names = self.order(sts, *plain)
+        self.assertEqual(names[:2] + names[3:], ["a", "db-0", "db-1", "db-2"])
+        self.assertTrue(names[2].startswith("web-"))
+        sts["spec"]["podManagementPolicy"] = "Parallel"
+        self.assertEqual(self.order(sts, *plain)[:4], ["a", "db-0", "db-1", "db-2"])
+        self.assertEqual(self.result.json["summary"]["expanded"], 4)
+
+    def test_a_pod_without_a_node_holds_the_others_back(self):
+        sts = cli.workload("StatefulSet", "db", cpu="17", replicas=3, ordinals={"start": 5})
+        self.assertEqual(self.order(sts), ["db-5"])
+        self.assertEqual(self.result.err, "berth: warning: 2 pods of StatefulSet default/db are not made, because pod "
+                                          "default/db-5 has no node (podManagementPolicy: OrderedReady)\n")
+        self.assertEqual(self.order(sts, cli.pod("db-5", on="n0", owner=("StatefulSet", "db"))), ["db-6"])
+        self.assertIn("1 pod of StatefulSet default/db is not made, because pod default/db-6 has", self.result.err)
+
+    def test_what_is_there_is_kept(self):
+        pods = [cli.pod("db-0", on="n0", owner=("StatefulSet", "db")), cli.pod("db-2", owner=("StatefulSet", "db"))]
+        self.assertEqual(self.order(cli.workload("StatefulSet", "db", replicas=4), *pods), ["db-2", "db-1", "db-3"])
+
+    def test_a_pod_that_loses_its_node_comes_before_the_next(self):
+        nodes = [cli.node("a", cpu="2"), cli.node("b", cpu="2")]
+        sts = cli.workload("StatefulSet", "db", cpu="2", replicas=3, pod_spec_more={"priority": 0})
+        there = cli.pod("db-0", on="a", cpu="2", priority=0, owner=("StatefulSet", "db"))
+        high = cli.pod("high", cpu="2", priority=10, nodeSelector={"kubernetes.io/hostname": "a"})
+        self.assertEqual(self.order(sts, there, high, nodes=nodes)[-1], "db-0")
+        self.assertIn("1 pod of StatefulSet default/db is not made, because pod default/db-0 has", self.result.err)
+
+    def test_explain_makes_all(self):
+        sts = cli.workload("StatefulSet", "db", replicas=3)
+        self.assertEqual(len(self.explain([*NODES, sts], "db-2")["best"]), 3)
+
+
 class Made(cli.Case):
     """How the plugins see generated pods."""
 
@@ -191,7 +248,7 @@ class Made(cli.Case):
         self.assertEqual(self.simulate([*NODES, sts, late])["summary"]["scheduled"], 2)
         now = {**late, "volumeBindingMode": "Immediate"}
         waiting = self.simulate([*NODES, sts, now])["pending"]
-        self.assertEqual(len(waiting), 2)
+        self.assertEqual(len(waiting), 1)  # the second pod is made when the first one has a node
         self.assertIn("unbound immediate PersistentVolumeClaims", waiting[0]["message"])
 
     def test_default_storage_class(self):
@@ -259,6 +316,74 @@ class Made(cli.Case):
         report = self.simulate([*NODES, cli.workload("ReplicaSet", "x" * 80, replicas=2)])
         for name in self.placed(report):
             self.assertLessEqual(len(name.split("/")[1]), 63)
+
+
+def with_uid(pod):
+    """As an API server has it: admitted already."""
+    pod["metadata"]["uid"] = "8d0e6f0a-0000-4000-8000-000000000001"
+    return pod
+
+
+class Written(cli.Case):
+    """Objects without a uid are what a user would create: they get what an API server and its controllers give them."""
+
+    def scheduled(self, *objects):
+        return sorted(self.placed(self.simulate(list(objects))))
+
+    def test_default_tolerations(self):
+        node = cli.node("n", taints=[{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}])
+        self.assertEqual(self.scheduled(node, cli.pod("p"), with_uid(cli.pod("q"))), ["default/p"])
+
+    def test_match_label_keys(self):
+        anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname",
+             "matchLabelKeys": ["rev"]}]}}
+        running = cli.pod("old", on="n0", labels={"app": "web", "rev": "1"}, affinity=anti)
+        pods = [cli.pod("new", labels={"app": "web", "rev": "2"}, affinity=anti),
+                cli.pod("same", labels={"app": "web", "rev": "1"}, affinity=anti)]
+        self.assertEqual(self.scheduled(NODES[0], running, *pods), ["default/new"])
+
+    def claim(self, **spec):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}}
+
+    def test_default_storage_class(self):
+        default = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/p",
+                   "metadata": {"name": "d", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+                   "volumeBindingMode": "WaitForFirstConsumer"}
+        pod = cli.pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+        none, old = self.claim(storageClassName=""), self.claim()
+        old["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "other"}
+        for claim, scheduled in ((self.claim(), ["default/p"]), (none, []), (old, [])):
+            self.assertEqual(self.scheduled(NODES[0], default, pod, claim), scheduled)
+        template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+        pod = cli.pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}])
+        self.assertEqual(self.scheduled(NODES[0], default, pod), ["default/p"])
+        self.assertEqual(self.scheduled(NODES[0], default, with_uid(pod)), [])
+
+    def test_claims_from_templates(self):
+        """A request for devices is for one of them, unless it says otherwise. Each pod has a claim of its own."""
+        version, in_default = "resource.k8s.io/v1", {"name": "one", "namespace": "default"}
+        devices = [{"name": "d%d" % i} for i in range(3)]
+        pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
+        objects = [
+            NODES[0], {"apiVersion": version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+            {"apiVersion": version, "kind": "ResourceSlice", "metadata": {"name": "s"},
+             "spec": {"driver": "gpu.example.com", "nodeName": "n0", "pool": pool, "devices": devices}}]
+        wants = [{"name": "c", "resourceClaimTemplateName": "one"}]
+        pods = [cli.pod("p" * 63, resourceClaims=wants),
+                cli.workload("ReplicaSet", "r", replicas=3, pod_spec_more={"resourceClaims": wants})]
+        for of, requests in ((version, [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]),
+                             ("resource.k8s.io/v1beta1", [{"name": "r", "deviceClassName": "gpu"}])):
+            template = {"apiVersion": of, "kind": "ResourceClaimTemplate", "metadata": in_default,
+                        "spec": {"spec": {"devices": {"requests": requests}}}}
+            result = self.berth("simulate", "-f", self.write("c.json", [*objects, template, *pods]), "-o", "json")
+            self.assertEqual((result.json["summary"]["scheduled"], result.json["summary"]["pending"]), (3, 1))
+            self.assertEqual(result.err, "")
+        result = self.berth("simulate", "-f", self.write("c.json", [*objects, *pods]), "-o", "json")
+        self.assertEqual(result.json["summary"]["scheduled"], 0)
+        self.assertIn("(and 3 more) names ResourceClaimTemplate default/one, which is not in the input: no claim is made, "
+                      "and no node can take the pod; `kubectl get resourceclaimtemplates -A -o json` prints it", result.err)
 
 
 if __name__ == "__main__":

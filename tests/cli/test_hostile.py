@@ -61,9 +61,9 @@ class Hostile(cli.Case):
     def test_too_many_replicas(self):
         for kind in ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController"):
             huge = cli.workload(kind, "huge", replicas=2147483647)
-            self.refused(json.dumps(huge), "huge", "2147483647")
+            self.refused(json.dumps([cli.node("n1"), huge]), "huge", "2147483647")
         job = cli.workload("Job", "huge", parallelism=2147483647)
-        self.refused(json.dumps(job), "huge")
+        self.refused(json.dumps([cli.node("n1"), job]), "huge")
 
     def test_many_indexes(self):
         job = cli.workload("Job", "j", completions=2147483647, parallelism=1, completionMode="Indexed",
@@ -73,16 +73,17 @@ class Hostile(cli.Case):
         self.assertEqual(result.json["summary"]["expanded"], 1)
         odd = cli.workload("Job", "j", completions=10, parallelism=1, completionMode="Indexed",
                            status={"completedIndexes": ",-,x-,9-1,99999999999999999999,0-9223372036854775807"})
-        self.assertEqual(self.run_limited("simulate", "-f", "-", stdin=json.dumps(odd).encode()).code, 0)
+        self.assertEqual(self.run_limited("simulate", "-f", "-", stdin=json.dumps([cli.node("n1"), odd]).encode()).code, 0)
 
     def test_numbers_out_of_range(self):
         self.refused(json.dumps({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "x"},
                                  "spec": {"replicas": 1e30}}), "replicas")
         negative = cli.workload("Deployment", "x", replicas=-5)
-        self.assertEqual(self.run_limited("simulate", "-f", "-", stdin=json.dumps(negative).encode()).code, 0)
+        self.assertEqual(self.run_limited("simulate", "-f", "-", stdin=json.dumps([cli.node("n1"), negative]).encode()).code, 0)
 
     def test_many_unknown_kinds(self):
         text = "\n".join('{"apiVersion":"x/v1","kind":"K%d","metadata":{"name":"n"}}' % i for i in range(50000))
+        text += json.dumps(cli.node("n1"))
         result = self.run_limited("simulate", "-f", "-", stdin=text.encode())
         self.assertEqual(result.code, 0)
         self.assertIn("ignored 50000 objects", result.err)

@@ -1,4 +1,5 @@
 """Input as users have it: files, folders, standard input, Lists, several documents, JSON lines."""
+import gzip
 import json
 import os
 
@@ -61,10 +62,10 @@ class Forms(cli.Case):
         self.check("-f", self.write("a.json", [NODE, inner]))
 
     def test_empty_list(self):
-        result = self.berth("simulate", "-f", self.write("a.json", []), "-o", "json")
-        self.assertEqual(result.json["summary"]["decisions"], 0)
-        null_items = self.write("b.json", '{"apiVersion":"v1","kind":"PodList","items":null}')
-        self.assertEqual(self.berth("simulate", "-f", null_items).code, 0)
+        null_items = '{"apiVersion":"v1","kind":"PodList","items":null}'
+        for name, empty in (("a.json", []), ("b.json", null_items)):
+            result = self.berth("simulate", "-f", self.write(name, empty), "-f", self.write("n.json", [NODE]), "-o", "json")
+            self.assertEqual(result.json["summary"]["decisions"], 0)
 
     def test_standard_input(self):
         self.check("-f", "-", stdin=YAML)
@@ -98,8 +99,57 @@ class Forms(cli.Case):
     def test_missing_file(self):
         self.refuse(self.berth("simulate", "-f", self.path("no.yaml")), "no.yaml")
 
-    def test_compressed_file_gets_a_hint(self):
-        self.refuse(self.berth("simulate", "-f", self.write("a.gz", b"\x1f\x8b\x08\x00abc")), "zcat")
+    def test_compressed(self):
+        """Also members one behind another, as `cat a.gz b.gz` makes them."""
+        packed = gzip.compress(YAML.encode())
+        self.check("-f", self.write("a.yaml.gz", packed))
+        self.check("-f", "-", stdin=packed)
+        self.check("-f", self.write("b", gzip.compress(json.dumps(NODE).encode()) + gzip.compress(json.dumps(POD).encode())))
+        self.write("folder/deep/a.yaml.gz", packed)
+        self.write("folder/notes.gz", b"nothing")
+        self.check("-f", self.path("folder"))
+
+    def test_compressed_and_damaged(self):
+        packed = gzip.compress(YAML.encode())
+        for damaged in (packed[:-9], packed[:5], packed + b"more", b"\x1f\x8b\x08\x00abc",
+                        packed[:-8] + b"\0\0\0\0" + packed[-4:]):
+            self.refuse(self.berth("simulate", "-f", self.write("a.gz", damaged)),
+                        "a.gz: is compressed with gzip, and damaged or cut off")
+        self.refuse(self.berth("simulate", "-f", self.write("a.gz", gzip.compress(b"a: [1"))), "a.gz:2:1: did not find expected")
+
+
+class Mistakes(cli.Case):
+    """What is given in place of objects: one sentence that says what it is, and exit code 2."""
+
+    def refuse_text(self, text, *words):
+        self.refuse(self.berth("simulate", "-f", self.write("a.yaml", text)), *words)
+
+    def test_tables_of_kubectl(self):
+        for table in ("NAME   STATUS   ROLES    AGE   VERSION\nn1     Ready    <none>   3d    v1.37.0\n",
+                      "NAMESPACE   NAME  READY  STATUS  RESTARTS     AGE\r\na   b   1/1   Running   2 (3d ago)   x: y\r\n"):
+            self.refuse_text(table, "a.yaml:1:1: is a table as kubectl prints it", "`-o yaml` or `-o json`")
+        self.refuse_text("NAME: x\n", "kind: a Kubernetes object needs a kind")
+
+    def test_tabs(self):
+        self.refuse_text("kind: Pod\nmetadata:\n\tname: p\n", "a.yaml:3:1: a tab, but YAML is indented with spaces")
+        self.refuse_text("kind: Pod\nmetadata:\n  labels:\n    \ta: b\n", "a.yaml:4:5: a tab, but")
+
+    def test_utf_16(self):
+        for encoding in "utf-16", "utf-16-le", "utf-16-be":
+            self.refuse_text(YAML.encode(encoding), "a.yaml:1:1: the text is UTF-16", "iconv -f UTF-16 -t UTF-8")
+
+    def test_nothing(self):
+        for command in (["simulate"], ["explain", "p"]):
+            for text in "", "\n# nothing\n---\n", '{"kind": "List", "apiVersion": "v1", "items": []}':
+                self.refuse(self.berth(*command, "-f", self.write("a.yaml", text)), "berth: the input has no objects\n")
+            other = self.write("b.yaml", "{kind: Foo, apiVersion: example.com/v1, metadata: {name: x}}")
+            self.refuse(self.berth(*command, "-f", other), "Foo (1)", "no objects of kinds that decisions depend on\n")
+
+    def test_no_nodes(self):
+        path = self.write("a.json", [POD])
+        for command in (["simulate"], ["explain", "p"]):
+            self.refuse(self.berth(*command, "-f", path), "the input has no nodes, so that nothing can be decided; "
+                                                          "`kubectl get nodes -o json` prints them\n")
 
 
 class Contents(cli.Case):

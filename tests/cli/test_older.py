@@ -95,7 +95,7 @@ class Files(cli.Case):
                    "spec": {"selector": {"app": "x"}}}
         objects = [node(one["kubernetes.io/hostname"], labels=one) for one in labels]
         objects += [service, pod("old", labels={"app": "x"}, on="full"), pod("p", labels={"app": "x"})]
-        nodes = self.explain(objects, "p", "--config", os.path.join(FILES, "full-v1beta3.yaml"))["nodes"]
+        nodes = cli.by_node(self.explain(objects, "p", "--config", os.path.join(FILES, "full-v1beta3.yaml")))
         scores = {name: row["scores"] for name, row in nodes.items()}
         self.assertEqual(scores["empty"]["PodTopologySpread"], 200)
         self.assertLess(scores["full"]["PodTopologySpread"], 200)

@@ -45,25 +45,25 @@ class Policies(cli.Case):
     def test_each_pod_has_the_policy_that_it_names(self):
         flag = self.users()
         train = self.explain(CLUSTER, "train", flag)
-        self.assertEqual((train["policy"], train["policyBy"]), ("gpu-policy", "label of the pod"))
+        self.assertEqual(train["policy"], {"name": "gpu-policy", "by": "label of the pod"})
         self.assertEqual(train["best"], ["gpu"])
-        self.assertEqual(train["nodes"]["plain"]["plugin"], "NodeAffinity")
+        self.assertEqual(cli.by_node(train)["plain"]["plugin"], "NodeAffinity")
         job = self.explain(CLUSTER, "job", flag)
-        self.assertEqual((job["policy"], job["priority"]), ("batch-policy", -5))
-        self.assertTrue(job["nodes"]["spot"]["feasible"])
+        self.assertEqual((job["policy"]["name"], job["priority"]), ("batch-policy", -5))
+        self.assertTrue(cli.by_node(job)["spot"]["feasible"])
         web = self.explain(CLUSTER, "web", flag)
-        self.assertEqual((web["policy"], web["policyBy"]), ("default-policy", "default"))
+        self.assertEqual(web["policy"], {"name": "default-policy", "by": "default"})
         self.assertEqual(web["best"], ["fast"])
-        self.assertEqual(web["nodes"]["fast"]["scores"]["NodeAffinity"], 200)
-        self.assertFalse(web["nodes"]["spot"]["feasible"])
+        self.assertEqual(cli.by_node(web)["fast"]["scores"]["NodeAffinity"], 200)
+        self.assertFalse(cli.by_node(web)["spot"]["feasible"])
 
     def test_weights_of_resources(self):
         """(weight of cpu x free cpu + weight of memory x free memory) / 100, and storage counts where a node has some."""
         flag = self.users()
-        score = self.explain(CLUSTER, "job", flag)["nodes"]["plain"]["scores"]["NodeResourcesFit"]
+        score = cli.by_node(self.explain(CLUSTER, "job", flag))["plain"]["scores"]["NodeResourcesFit"]
         cpu, memory = 100 * 7 // 8, 100 * (8192 - 200) // 8192
         self.assertEqual(score, (70 * cpu + 30 * memory) // 100)
-        self.assertNotEqual(score, self.explain(CLUSTER, "job")["nodes"]["plain"]["scores"]["NodeResourcesFit"])
+        self.assertNotEqual(score, cli.by_node(self.explain(CLUSTER, "job"))["plain"]["scores"]["NodeResourcesFit"])
 
     def test_the_table_says_what_a_policy_does(self):
         flag, cluster = self.users(), self.write("cluster.json", CLUSTER)
@@ -75,8 +75,8 @@ class Policies(cli.Case):
     def test_a_config_map_among_the_objects(self):
         objects = CLUSTER + [config_map(USERS)]
         found = self.explain(objects, "train", "--policy-configmap=kube-system/scheduling-policies")
-        self.assertEqual((found["policy"], found["best"]), ("gpu-policy", ["gpu"]))
-        self.assertNotIn("policy", self.explain(objects, "train"))
+        self.assertEqual((found["policy"]["name"], found["best"]), ("gpu-policy", ["gpu"]))
+        self.assertIsNone(self.explain(objects, "train")["policy"])
 
     def test_the_example(self):
         folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "policies")
@@ -95,10 +95,11 @@ class Policies(cli.Case):
         objects = [cli.node("plain", cpu="1"), CLUSTER[4],
                    cli.pod("job", on="plain", cpu="1", labels={LABEL: "batch-policy"}), cli.pod("web", cpu="1")]
         flag = self.users()
-        self.assertEqual(self.explain(objects, "job", flag, "--as-if-pending")["policy"], "batch-policy")
+        self.assertEqual(self.explain(objects, "job", flag, "--as-if-pending")["policy"]["name"], "batch-policy")
         found = self.explain(objects, "web", flag)
-        self.assertEqual(found["preemption"]["candidates"]["plain"]["victims"], ["default/job"])
-        self.assertEqual(self.explain(objects, "web")["preemption"]["candidates"], {})
+        self.assertEqual([(row["node"], row["victims"]) for row in found["preemption"]["candidates"]],
+                         [("plain", [cli.reference("default/job")])])
+        self.assertEqual(self.explain(objects, "web")["preemption"]["candidates"], [])
 
     def test_what_is_wrong(self):
         cluster = self.write("cluster.json", CLUSTER)

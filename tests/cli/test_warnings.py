@@ -1,9 +1,12 @@
 """What the commands say about input that may give a wrong answer: misspelled fields, objects that are missing."""
 import json
+import os
+import re
 
 import cli
 
 NODE = cli.node("n1")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
 class Misspelled(cli.Case):
@@ -106,6 +109,139 @@ class Misspelled(cli.Case):
         text = "\n".join(self.warnings(json.dumps([pod]), name="a.json"))
         self.assertNotIn("\u001b", text)
         self.assertIn("Pod ?/p?[31m: unknown field spec.x?[2J", text)
+
+
+def claim(name, **spec):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": cli.meta(name, "default"), "spec": spec}
+
+
+def volumes(*names):
+    return [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+
+
+def namespaces(*names):
+    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": name}}}
+            for name in names]
+
+
+def apart(selector):
+    term = {"labelSelector": {}, "topologyKey": "kubernetes.io/hostname", "namespaceSelector": selector}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+class Incomplete(cli.Case):
+    """What pods refer to and the files do not have."""
+
+    def warnings(self, *objects, command=("simulate",)):
+        result = self.berth(*command, "-f", self.write("a.json", [NODE, *objects]))
+        self.assertEqual(result.code, 0, result.err)
+        return result.err.replace("berth: warning: ", "").splitlines()
+
+    def test_controllers(self):
+        pods = [cli.pod("p%d" % i, owner=("ReplicaSet", "web")) for i in range(3)]
+        self.assertEqual(self.warnings(*pods), [
+            "pod default/p0 (and 2 more) belongs to ReplicaSet default/web, which is not in the input: the pod may not be "
+            "spread over nodes and zones as it would be by default; `kubectl get rs -A -o json` prints it"])
+        self.assertEqual(self.warnings(*pods, cli.workload("ReplicaSet", "web", replicas=3)), [])
+
+    def test_controllers_that_change_nothing(self):
+        spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {}}]
+        self.assertEqual(self.warnings(
+            cli.pod("a", owner=("ReplicaSet", "web"), topologySpreadConstraints=spread),
+            cli.pod("b", on="n1", owner=("ReplicaSet", "web")), cli.pod("c", owner=("Job", "web")),
+            cli.pod("d", on="n1", owner=("Node", "n1"))), [])
+
+    def test_a_deployment_has_its_replica_set(self):
+        labels = {"app": "web", "pod-template-hash": "abc"}
+        self.assertEqual(self.warnings(cli.workload("Deployment", "web", replicas=2),
+                                       cli.pod("web-abc-x", labels=labels, owner=("ReplicaSet", "web-abc"))), [])
+
+    def test_claims_volumes_and_classes(self):
+        pods = [cli.pod("a", volumes=volumes("gone")), cli.pod("b", volumes=volumes("gone", "lost")),
+                cli.pod("c", volumes=volumes("bound")), cli.pod("d", volumes=volumes("unbound"))]
+        claims = [claim("bound", volumeName="pv-1", storageClassName="fast"), claim("unbound", storageClassName="fast")]
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {}}
+        fast = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "x"}
+        pvc, pv, storage = self.warnings(*pods, *claims)
+        self.assertEqual(pvc, "pod default/a (and 1 more) uses PersistentVolumeClaim default/gone, which is not in the "
+                              "input: no node can take the pod; `kubectl get pvc -A -o json` prints it")
+        self.assertEqual(pv, "pod default/c uses PersistentVolume pv-1, which is not in the input: no node can take the "
+                             "pod; `kubectl get pv -o json` prints it")
+        self.assertEqual(storage, "pod default/d has a claim of StorageClass fast, which is not in the input: no volume is "
+                                  "provisioned for the claim, and the pod waits for one; `kubectl get sc -o json` prints it")
+        self.assertEqual(self.warnings(*pods, *claims, volume, fast, claim("gone", storageClassName=""),
+                                       claim("lost", storageClassName="")), [])
+
+    def test_priority_classes(self):
+        pods = [cli.pod("p", priorityClassName="high"), cli.pod("q", priorityClassName="system-node-critical")]
+        self.assertEqual(self.warnings(*pods), [
+            "pod default/p names PriorityClass high, which is not in the input: its priority is taken as 0, in the queue and "
+            "for preemption; `kubectl get pc -o json` prints it"])
+        high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+        self.assertEqual(self.warnings(*pods, high), [])
+        self.assertEqual(self.warnings(*pods, cli.pod("r", on="n1", priorityClassName="high", priority=7)), [])
+
+    def test_devices(self):
+        def pod(name):
+            return cli.pod(name, resourceClaims=[{"name": "c", "resourceClaimName": name}])
+        version = "resource.k8s.io/v1"
+        of = {"apiVersion": version, "kind": "ResourceClaim", "metadata": {"name": "there"},
+              "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}}
+        gpu = {"apiVersion": version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+        self.assertEqual(self.warnings(pod("gone"), pod("there"), of), [
+            "pod default/gone uses ResourceClaim default/gone, which is not in the input: no node can take the pod; "
+            "`kubectl get resourceclaims -A -o json` prints it",
+            "pod default/there has a claim of DeviceClass gpu, which is not in the input: no node can take the pod; "
+            "`kubectl get deviceclasses -o json` prints it"])
+        self.assertEqual(self.warnings(pod("there"), of, gpu), [])
+
+    def test_namespaces(self):
+        """Also the selector of a pod that runs counts."""
+        pods = [cli.pod("a", on="n1", affinity=apart({"matchLabels": {"team": "x"}})), cli.pod("b", namespace="x")]
+        self.assertEqual(self.warnings(*pods), [
+            "pod default/a has a namespaceSelector, which may select Namespace default, which is not in the input: only the "
+            "label kubernetes.io/metadata.name of it is known; `kubectl get ns -o json` prints it"])
+        self.assertEqual(self.warnings(*pods, *namespaces("default", "x")), [])
+        for selector in ({}, {"matchLabels": {"kubernetes.io/metadata.name": "x"}}):
+            self.assertEqual(self.warnings(cli.pod("a", affinity=apart(selector)), cli.pod("b", namespace="x")), [])
+
+    def test_a_namespace_that_is_only_mentioned_has_its_name(self):
+        by_name = apart({"matchLabels": {"kubernetes.io/metadata.name": "x"}})
+        pods = [cli.pod("a", on="n1", namespace="x"), cli.pod("b", namespace="y", affinity=by_name)]
+        self.assertEqual(self.placed(self.simulate([NODE, *pods])), {})
+        pods[0]["metadata"]["namespace"] = "z"
+        self.assertEqual(self.placed(self.simulate([NODE, *pods])), {"y/b": "n1"})
+
+    def test_pods_of_templates(self):
+        deployment = cli.workload("Deployment", "web", replicas=3, pod_spec_more={"priorityClassName": "high"})
+        self.assertRegex(self.warnings(deployment)[0], r"^pod default/web-\S+ \(and 2 more\) names PriorityClass high, ")
+
+    def test_explain_is_about_its_pod(self):
+        pods = [cli.pod("a", volumes=volumes("gone")), cli.pod("b", volumes=volumes("lost"))]
+        warning, = self.warnings(*pods, command=("explain", "b"))
+        self.assertIn("pod default/b uses PersistentVolumeClaim default/lost, ", warning)
+
+    def test_examples_are_complete(self):
+        for command in (["simulate"], ["explain", "shop/checkout"]):
+            result = self.berth(*command, "-f", os.path.join(ROOT, "examples/cluster.yaml"),
+                                "-f", os.path.join(ROOT, "examples/workloads.yaml"))
+            self.assertNotIn("not in the input", result.err)
+
+
+class KubectlLine(cli.Case):
+    """One list of kinds, which tests/unit/input/test_kubectl.c compares with those that are read."""
+
+    def kinds(self, text):
+        return re.findall(r"^ +kinds=.+$", text, re.M)
+
+    def test_texts_name_the_same(self):
+        lines = [line.strip() for line in self.kinds(self.berth("help", "simulate").out)]
+        self.assertEqual(len(lines), 4)
+        for command in "explain", "cluster":
+            self.assertEqual([line.strip() for line in self.kinds(self.berth("help", command).out)], lines)
+        for document in ("README.md", "docs/CLI.md", "docs/CLUSTER.md"):
+            with open(os.path.join(ROOT, document), encoding="utf-8") as file:
+                self.assertEqual([line.strip() for line in self.kinds(file.read())], lines, document)
 
 
 if __name__ == "__main__":

@@ -37,15 +37,9 @@ type explained struct {
 	}
 	Now struct {
 		AsIfPending bool
-		Nodes       map[string]struct {
-			Feasible bool
-			Plugin   string
-			Reasons  []string
-			Scores   map[string]int
-			Total    int
-		}
-		Best []string
-		Cost struct {
+		Nodes       []explainedNode
+		Best        []string
+		Cost        struct {
 			Plugins []struct {
 				Plugin              string
 				Points              []string
@@ -53,6 +47,25 @@ type explained struct {
 			}
 		}
 	}
+}
+
+type explainedNode struct {
+	Name     string
+	Feasible bool
+	Plugin   string
+	Reasons  []string
+	Scores   map[string]int
+	Total    int
+}
+
+// now is what would be decided now about the node.
+func (e explained) now(name string) (found explainedNode) {
+	for _, node := range e.Now.Nodes {
+		if node.Name == name {
+			found = node
+		}
+	}
+	return found
 }
 
 // explainer runs `berth explain --server` against a scheduler, as one user.
@@ -74,7 +87,7 @@ func (a explainer) explain(flags ...string) (stdout, stderr string, err error) {
 
 func (a explainer) json(pod string) (found explained) {
 	a.e.Helper()
-	out, words, err := a.explain("-o", "json", pod)
+	out, words, err := a.explain("-o", "json", "--timing", pod)
 	if err != nil {
 		a.e.Fatalf("%s: %v: %s", pod, err, words)
 	}
@@ -119,7 +132,7 @@ func TestExplainServer(t *testing.T) {
 			if !ok || number >= len(last.Verdicts) || last.Verdicts[number].Plugin != plugin {
 				t.Errorf("%s got the status %d of %+v", node, number, last.Verdicts)
 			}
-			if now := big.Now.Nodes[node]; now.Feasible || now.Plugin != plugin {
+			if now := big.now(node); now.Feasible || now.Plugin != plugin {
 				t.Errorf("%s now: %+v", node, now)
 			}
 		}
@@ -137,13 +150,13 @@ func TestExplainServer(t *testing.T) {
 		if small.State != "bound" || small.Node != "node-0" || small.Attempts[0].Node != "node-0" {
 			t.Errorf("small: %+v", small)
 		}
-		if !small.Now.AsIfPending || !small.Now.Nodes["node-0"].Feasible || small.Now.Nodes["node-0"].Scores["NodeResourcesFit"] == 0 {
+		if !small.Now.AsIfPending || !small.now("node-0").Feasible || small.now("node-0").Scores["NodeResourcesFit"] == 0 {
 			t.Errorf("small as if it were pending: %+v", small.Now)
 		}
 	})
 
 	t.Run("table", func(t *testing.T) {
-		out, words, err := admin.explain("default/big")
+		out, words, err := admin.explain("--timing", "default/big")
 		for _, text := range []string{"It waits in the queue: unschedulable", "What may wake it:", "Its last attempts:",
 			"No node can take it:", "Insufficient cpu", "This evaluation took"} {
 			if err != nil || !strings.Contains(out, text) {

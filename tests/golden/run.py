@@ -58,7 +58,9 @@ def compare_preemption(want, got):
     found = differing("preemption", want, got, ["status", "message"])
     if sorted(want.get("nominated") or []) != sorted(got.get("nominated") or []):
         found.append("preemption.nominated: want %r, got %r" % (want.get("nominated"), got.get("nominated")))
-    theirs, ours = want.get("candidates") or {}, got.get("candidates") or {}
+    theirs = want.get("candidates") or {}
+    ours = {row["node"]: {"victims": ["%(namespace)s/%(name)s" % pod for pod in row["victims"]],
+                          "pdbViolations": row["pdbViolations"]} for row in got.get("candidates") or []}
     for name in sorted(set(theirs) | set(ours)):
         if theirs.get(name) != ours.get(name):
             found.append("preemption.candidates[%s]: want %r, got %r" % (name, theirs.get(name), ours.get(name)))
@@ -67,9 +69,9 @@ def compare_preemption(want, got):
 
 def compare(want, got):
     found = differing("preFilter", want["preFilter"], got["preFilter"], ["status", "plugin", "reasons", "nodeNames"])
-    if "nodeNames" in got["preFilter"] and "nodeNames" not in want["preFilter"]:
+    if got["preFilter"]["nodeNames"] is not None and "nodeNames" not in want["preFilter"]:
         found.append("preFilter.nodeNames: want none, got %r" % got["preFilter"]["nodeNames"])
-    found += compare_nodes(want.get("nodes") or {}, got.get("nodes") or {})
+    found += compare_nodes(want.get("nodes") or {}, {row["name"]: row for row in got["nodes"]})
     if sorted(want.get("best") or []) != sorted(got.get("best") or []):
         found.append("best: want %r, got %r" % (want.get("best"), got.get("best")))
     if want.get("message") != got.get("message"):

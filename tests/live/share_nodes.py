@@ -9,6 +9,7 @@ that does not fit beside those that it has admitted. Runs on the embedded API se
 Prints a row per run: what was on, pods bound, pods that a kubelet would refuse, seconds from the first pod to the last binding.
 """
 import argparse
+import contextlib
 import http.client
 import json
 import sys
@@ -27,30 +28,53 @@ MODES = {"off": (), "announce": ("--announce",)}
 
 
 class Bindings(threading.Thread):
-    """The pods with their nodes, in the order of their bindings."""
+    """The pods with their nodes, in the order of their bindings. A watch that ends is resumed: an API server ends that of a
+    client which is too slow for it."""
 
     def __init__(self, api, namespace):
         super().__init__(daemon=True)
+        self.api, self.namespace = api, namespace
         self.order, self.nodes, self.moved_at = [], {}, time.monotonic()
-        self.connection = http.client.HTTPSConnection(api.address, context=api.tls, timeout=600)
-        self.connection.request("GET", api.path("Pod", namespace) + "?watch=true&resourceVersion=" +
-                                api.version("Pod", namespace), headers={"Authorization": "Bearer " + api.access.token})
-        self.answer = self.connection.getresponse()
+        self.version, self.error, self.is_over = api.version("Pod", namespace), None, False
         self.start()
 
     def run(self):
-        try:
-            for line in self.answer:
+        while not self.is_over and not self.error:
+            try:
+                self.follow()
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.1)  # the server is restarted
+
+    def follow(self):
+        connection = http.client.HTTPSConnection(self.api.address, context=self.api.tls, timeout=600)
+        with contextlib.closing(connection):
+            connection.request("GET", self.api.path("Pod", self.namespace) + "?watch=true&resourceVersion=" + self.version,
+                               headers={"Authorization": "Bearer " + self.api.access.token})
+            for line in connection.getresponse():
+                if not line.endswith(b"\n"):
+                    return  # it was cut
                 event = json.loads(line)
-                name = event["object"]["metadata"]["name"]
-                where = event["object"].get("spec", {}).get("nodeName")
-                if where and name not in self.nodes:
-                    self.nodes[name] = where
-                    self.order.append((name, where, millis(
-                        event["object"]["spec"]["containers"][0]["resources"]["requests"]["cpu"])))
-                    self.moved_at = time.monotonic()
-        except (OSError, ValueError, AttributeError):  # it was closed
-            pass
+                if "spec" not in event.get("object", {}):
+                    self.error = "the watch cannot be resumed: " + line.decode()
+                    return
+                self.take(event["object"])
+                if self.is_over:
+                    return
+
+    def take(self, one):
+        name, where = one["metadata"]["name"], one["spec"].get("nodeName")
+        if where and name not in self.nodes:
+            self.nodes[name] = where
+            self.order.append((name, where, millis(one["spec"]["containers"][0]["resources"]["requests"]["cpu"])))
+            self.moved_at = time.monotonic()
+        self.version = one["metadata"]["resourceVersion"]
+
+    def end(self, case):
+        """When it has seen all bindings that there are."""
+        case.wait("the watch shows every binding", lambda: self.error or self.nodes.keys() >= {
+            one["metadata"]["name"] for one in case.api.list("Pod", self.namespace) if one["spec"].get("nodeName")})
+        self.is_over = True
+        case.assertIsNone(self.error)
 
     def refused(self, capacity):
         """The pods that do not fit on their node, beside those that came before them and do."""
@@ -76,6 +100,7 @@ def fill(case, flags, nodes, pods):
     bindings.moved_at = max(bindings.moved_at, time.monotonic())
     while time.monotonic() - bindings.moved_at < QUIET_S and len(bindings.order) < pods:
         time.sleep(0.05)
+    bindings.end(case)
     return bindings, bindings.moved_at - begun
 
 

@@ -184,6 +184,7 @@ class Queries(Samples):
     """A query by name is an object that plugins read."""
 
     def test_latencies_of_a_query(self):
+        """Which is asked at the interval of the plugin, and not at that of samples."""
         zone, seconds, folder = "topology.kubernetes.io/zone", {"zb": 0.004, "zc": 0.0075}, self.path("recording")
 
         def answer(_, query):
@@ -196,7 +197,7 @@ class Queries(Samples):
         self.patch("Node", "node-a", {"spec": {"unschedulable": True}})
         queries = self.write("queries.yaml", "queries: [{name: zone-latency, query: rtt}]")
         scheduler = self.start(
-            "--samples-interval=100ms", "--samples-prometheus", fake.url, "--samples-prometheus-queries", queries,
+            "--samples-interval=1h", "--samples-prometheus", fake.url, "--samples-prometheus-queries", queries,
             "--record", folder, config={"profiles": [{
                 "plugins": {"multiPoint": {"enabled": [{"name": "NetworkLatencyPlugin", "weight": 100}]}},
                 "pluginConfig": [{"name": "NetworkLatencyPlugin", "args": {

@@ -2,14 +2,34 @@
 import re
 import subprocess
 
-from case import Case, cli, main, node, node_of
-from share_nodes import NAMES, NODE_MILLIS, fill
+import server
+from case import Case, cli, main, node, node_of, pod
+from share_nodes import NAMES, NODE_MILLIS, Bindings, fill
 
 ELECTION = {"leaderElect": True, "leaseDuration": "10s", "renewDeadline": "8s", "retryPeriod": "500ms"}
 
 
 def profiles(*names):
     return {"profiles": [{"schedulerName": name} for name in names]}
+
+
+class Counting(Case):
+    """How the order of bindings is seen that tests and measurements judge."""
+
+    def test_a_watch_that_is_cut_is_resumed(self):
+        relay, address = self.relay()
+        api = server.API(server.Access(self.write("relay.conf", self.server.api.access.kubeconfig(address))))
+        self.create(node("node"))
+        bindings = Bindings(api, self.namespace)
+        for i in range(3):
+            name = "pod-%d" % i
+            self.create(pod(name, schedulerName="none"))
+            self.api.ask("POST", self.api.path("Pod", self.namespace, name, "binding"), {
+                "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": "node"}})
+            self.wait("%s is seen" % name, lambda: len(bindings.order) > i)
+            relay.cut()
+        bindings.end(self)
+        self.assertEqual([name for name, _, _ in bindings.order], ["pod-0", "pod-1", "pod-2"])
 
 
 class Announcing(Case):

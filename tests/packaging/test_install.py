@@ -62,6 +62,8 @@ class Installed(Tree):
                      "share/doc/berth/examples/strategies/NodeMetadata.yaml"):
             self.assertTrue(os.path.isfile(self.at(name)), name)
         self.assertEqual(self.run_ok(self.at("bin/berth"), "version"), self.berth("version").out)
+        self.assertEqual(os.readlink(self.at("bin/kubectl-berth")), "berth")
+        self.assertIn("usage: kubectl berth ui", self.run_ok(self.at("bin/kubectl-berth"), "help", "ui"))
 
     def test_strategies(self):
         folder, = glob.glob(self.at("lib*/**/berth/strategies"), recursive=True)

@@ -481,6 +481,7 @@ CALL(observed_pod, if (h->observation) use_info(NULL, berth_observed_pod(h->obse
 CALL(observed_cluster, if (h->observation) use_rows(berth_nodes(berth_observed_cluster(h->observation))))
 CALL(observed_at, sum += h->observation ? (uint64_t)berth_observed_at(h->observation) : 0)
 CALL(observed_wait, sum += h->observation ? (uint64_t)berth_observed_wait(h->observation) : 0)
+CALL(observed_alone, sum += h->observation ? berth_observed_alone(h->observation) : 0)
 
 static const struct {
     const char *name;

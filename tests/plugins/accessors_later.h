@@ -40,6 +40,7 @@ static void call_watch_only(const struct here *h)
 }
 
 CALL(tick_every, (void)h, berth_tick_every(own->handle, -1), berth_tick_every(NULL, 1))
+CALL(sample_every, (void)h, berth_sample_every(own->handle, -1), berth_sample_every(NULL, 1))
 
 static void call_event(const struct here *h)
 {

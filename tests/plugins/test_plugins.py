@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import BERTH, Case, full_name, main, node, pod, reference  # noqa: E402
+from cli import BERTH, Case, by_node, full_name, main, node, pod, reference  # noqa: E402
 
 EXAMPLES = os.path.join(ROOT, "examples", "plugins")
 CC = shlex.split(os.environ.get("CC", "cc"))
@@ -72,7 +72,7 @@ class Custom(Plugins):
         self.assertIn("InterPodAffinity", self.reasons(result.json)["default/p"])
         alone = self.run_command("simulate", self.objects()[1:2] + self.objects()[3:], self.CONFIG)
         self.assertEqual(self.placed(alone.json), {"default/p": "good"})
-        closed = self.run_command("explain", self.objects(), self.CONFIG, "p").json["nodes"]["closed"]
+        closed = by_node(self.run_command("explain", self.objects(), self.CONFIG, "p").json)["closed"]
         self.assertEqual((closed["plugin"], closed["reasons"]), ("CustomFilterPlugin", ["node(s) were closed"]))
 
     def test_as_the_warning_says(self):
@@ -82,7 +82,7 @@ class Custom(Plugins):
         result = self.run_command("simulate", self.objects(), config)
         self.assertNotIn("InterPodAffinity", result.err)
         self.assertEqual(self.placed(result.json), {"default/p": "gpu"})
-        nodes = self.run_command("explain", self.objects(), config, "p").json["nodes"]
+        nodes = by_node(self.run_command("explain", self.objects(), config, "p").json)
         self.assertEqual({name: row["scores"]["CustomScorePlugin"] for name, row in nodes.items() if row["feasible"]},
                          {"good": 10, "gpu": 20})
 
@@ -96,7 +96,7 @@ class PoolOrder(Plugins):
     def test_pools_in_their_order(self):
         report = self.explain(self.nodes() + [pod("a")], "default/a", "--config", self.CONFIG, "--plugin",
                               example("pool_order"))
-        scores = {name: row["scores"]["PoolOrder"] for name, row in report["nodes"].items()}
+        scores = {name: row["scores"]["PoolOrder"] for name, row in by_node(report).items()}
         self.assertEqual(scores, {"reserved": 2000, "on-demand": 1320, "spot": 660, "other": 0, "none": 0})
         self.assertEqual(report["best"], ["reserved"])
 
@@ -173,7 +173,7 @@ class Newcomer(Plugins):
         result = self.berth("explain", "-f", self.write("objects.json", objects), "--config", config, "-o", "json",
                             "--plugin", self.path("ranked.so"), "a")
         self.assertEqual(result.code, 0, result.err)
-        self.assertEqual({name: row["scores"]["Ranked"] for name, row in result.json["nodes"].items()},
+        self.assertEqual({name: row["scores"]["Ranked"] for name, row in by_node(result.json).items()},
                          {"low": 250, "high": 500, "none": 0})
 
     def test_the_plugin_of_the_page(self):

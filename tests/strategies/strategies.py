@@ -7,7 +7,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import Case, main, node, pod  # noqa: E402,F401
+from cli import Case, by_node, main, node, pod  # noqa: E402,F401
 
 STRATEGIES = os.environ.get("STRATEGIES", os.path.join(ROOT, "build", "strategies"))
 EXAMPLES = os.path.join(ROOT, "examples", "strategies")
@@ -58,13 +58,13 @@ class Strategy(Case):
         """Node to score, of the nodes that passed Filter; None where the plugin was skipped."""
         report = self.explained(objects, args, **more)
         name = more.get("name") or self.NAME
-        return {key: row["scores"].get(name) for key, row in report["nodes"].items() if row["feasible"]}
+        return {key: row["scores"].get(name) for key, row in by_node(report).items() if row["feasible"]}
 
     def rejections(self, objects, args=None, **more):
         """Node to reason, of the nodes that this plugin rejected."""
         report = self.explained(objects, args, **more)
         name = more.get("name") or self.NAME
-        return {key: row["reasons"][0] for key, row in report["nodes"].items()
+        return {key: row["reasons"][0] for key, row in by_node(report).items()
                 if not row["feasible"] and row["plugin"] == name}
 
     def refused(self, args, *words):

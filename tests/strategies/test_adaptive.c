@@ -285,6 +285,48 @@ static void test_the_clock_is_set_back(void **state _unused_)
     engine_fixture_release(&e);
 }
 
+/* ---- large clusters ---- */
+/* 3,000 pods, which are looked at in three parts. What is not known to the end moves nothing. */
+static void begin_large(struct engine_fixture *e)
+{
+    begin_on(e, WEIGHTS ", thresholds: {idle: 0.6}, rules: [" RULE("Idle", "Up") "]", PATH_INDEX);
+    for (uint32_t i = 0; i < 3000; i++) {
+        char node[16];
+        snprintf(node, sizeof(node), "n%u", i / 100);
+        if (i % 100 == 0)
+            set_node(e, node, 10);
+        set_pod(e, "other", 10000 + i, "50m", node);
+    }
+    set_node(e, "a", 10);
+}
+
+static void test_a_survey_goes_on_with_attempts(void **state _unused_)
+{
+    struct engine_fixture e;
+    begin_large(&e);
+    assert_int_equal(decide(&e, "shop"), 1); /* a part as it begins, and one as it ends */
+    assert_int_equal(decide(&e, "shop"), 1);
+    assert_int_equal(decide(&e, "shop"), 2);
+    assert_int_equal(decide(&e, "shop"), 2); /* the next move is for the next interval */
+    e.now_ns += 60 * SECOND;
+    assert_int_equal(decide(&e, "shop"),
+                     3); /* by what was known before, while the second survey is under way */
+    engine_fixture_release(&e);
+}
+
+static void test_a_survey_goes_on_by_time(void **state _unused_)
+{
+    struct engine_fixture e;
+    begin_large(&e);
+    assert_int_equal(decide(&e, "shop"), 1);
+    for (int i = 0; i < 3; i++) {
+        e.now_ns += SECOND;
+        engine_tick(&e.engine, e.now_ns);
+    }
+    assert_int_equal(decide(&e, "shop"), 2);
+    engine_fixture_release(&e);
+}
+
 /* ---- paths ---- */
 /* A move makes the table of a class anew; between moves nothing is. */
 static void test_the_index_serves_moved_weights(void **state _unused_)
@@ -357,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_a_weight_turns_round),
         cmocka_unit_test(test_rules_are_weighed_against_each_other),
         cmocka_unit_test(test_the_clock_is_set_back),
+        cmocka_unit_test(test_a_survey_goes_on_with_attempts),
+        cmocka_unit_test(test_a_survey_goes_on_by_time),
         cmocka_unit_test(test_the_index_serves_moved_weights),
         cmocka_unit_test(test_a_recording_is_repeated),
     };

@@ -2,7 +2,7 @@
 and simulate. Those that need time are in test_adaptive.c."""
 import json
 
-from strategies import Case, main, node, pod_with
+from strategies import Case, by_node, main, node, pod_with
 from test_load import NOW, at, sample
 
 NAME = "AdaptiveSchedulingPlugin"
@@ -107,8 +107,8 @@ class Rules(Adaptive):
 
     def test_scores_have_the_weight(self):
         result = self.run_explain(self.IDLE, {"weights": [{"plugin": MOVED, "max": 9, "step": 6}], "rules": [self.UP]})
-        moved = result.json["nodes"]["a"]["scores"]
-        plain = self.berth("explain", "-f", self.path("cluster.json"), "-o", "json", "default/p").json["nodes"]["a"]["scores"]
+        moved = by_node(result.json)["a"]["scores"]
+        plain = by_node(self.berth("explain", "-f", self.path("cluster.json"), "-o", "json", "default/p").json)["a"]["scores"]
         self.assertEqual(moved.pop(MOVED), 7 * plain.pop(MOVED))
         self.assertEqual(moved, plain)
         self.assertEqual(result.json["weights"], {MOVED: {

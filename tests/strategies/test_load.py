@@ -8,7 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import Case, main, node, pod  # noqa: E402
+from cli import Case, by_node, main, node, pod, reference  # noqa: E402
 
 NOW = "2026-01-31T12:00:00Z"
 LONG_AGO = "2026-01-30T12:00:00Z"
@@ -93,12 +93,12 @@ class Load(Case):
 
     def scores(self, objects, samples, args=None):
         """Node to this plugin's score, of the nodes that fit."""
-        nodes = self.explained(objects, samples, args)["nodes"]
+        nodes = by_node(self.explained(objects, samples, args))
         return {name: row["scores"].get(self.plugin) for name, row in nodes.items() if row["feasible"]}
 
     def rejected(self, objects, samples, args=None):
         """Node to reasons, of the nodes that this plugin rejects."""
-        nodes = self.explained(objects, samples, args)["nodes"]
+        nodes = by_node(self.explained(objects, samples, args))
         return {name: row["reasons"] for name, row in nodes.items() if row.get("plugin") == self.plugin}
 
     def refuse_args(self, args, *words):
@@ -120,7 +120,7 @@ class Neutral:
                    sample("absurd", 8001, GI), sample("empty")]
         result = self.run_explain(nodes + [use("p", requests=(500, GI))], samples, self.args)
         self.assertEqual(result.code, 0, result.err)
-        found = {name: row["scores"][self.plugin] for name, row in result.json["nodes"].items()}
+        found = {name: row["scores"][self.plugin] for name, row in by_node(result.json).items()}
         self.assertGreater(found.pop("good"), 0)
         self.assertEqual(found, {name: self.neutral for name in ("absent", "old", "ahead", "absurd", "empty")})
         lines = [line for line in result.err.splitlines() if self.plugin + ": the sample of node" in line]
@@ -609,10 +609,10 @@ class LoadAwareScheduling(Load):
         objects = nodes + [use("fresh", "n0", requests=(3000, GI), age=1), use("old", "n1", requests=(3000, GI)),
                            use("p", requests=(1000, GI), priority=10)]
         report = self.explained(objects, samples)
-        self.assertEqual({name: row["reasons"] for name, row in report["nodes"].items()},
+        self.assertEqual({name: row["reasons"] for name, row in by_node(report).items()},
                          {"n0": self.cpu_reason, "n1": self.cpu_reason})
         self.assertEqual(report["preemption"]["candidates"],
-                         {"n0": {"victims": ["default/fresh"], "pdbViolations": 0}})
+                         [{"node": "n0", "victims": [reference("default/fresh")], "pdbViolations": 0}])
 
     def test_daemon_sets_are_not_filtered(self):
         nodes, samples = self.busy((3900, GI))
@@ -648,7 +648,7 @@ class LoadAwareScheduling(Load):
         aggregated = {"usageThresholds": {"cpu": 60}, "usageAggregationType": "p95", "usageAggregatedDuration": "5m",
                       "scoreAggregationType": "avg", "scoreAggregatedDuration": "5m0s"}
         report = self.run_explain(nodes + [pending], samples, {"aggregated": aggregated})
-        found = report.json["nodes"]
+        found = by_node(report.json)
         self.assertEqual(found["n0"]["reasons"], ["node(s) aggregated cpu usage was above the threshold"])
         self.assertEqual(found["n1"]["scores"][self.plugin], self.wanted((1000 + of_pod[0], GI + of_pod[1])))
         self.assertEqual(report.err.count("durations in `aggregated` have no effect"), 1, report.err)
@@ -758,7 +758,7 @@ class WithoutPreScore(Load):
                                     self.write("m.json", [sample("n", 500, GI)]), "--config",
                                     self.config(args, points), "--now", NOW, "-o", "json", "default/p")
                 self.assertEqual(result.code, 0, result.err)
-                found.append(result.json["nodes"]["n"]["scores"][self.plugin])
+                found.append(by_node(result.json)["n"]["scores"][self.plugin])
             self.assertEqual(found[0], found[1], self.plugin)
             self.assertGreater(found[0], 0, self.plugin)
 
@@ -775,7 +775,7 @@ class Examples(Case):
                                     "shop/cart")
                 self.assertEqual(result.code, 0, result.err)
                 self.assertNotIn("the sample of node", result.err)
-                scores = {node: row["scores"][name] for node, row in result.json["nodes"].items() if row["feasible"]}
+                scores = {node: row["scores"][name] for node, row in by_node(result.json).items() if row["feasible"]}
                 self.assertGreater(max(scores.values()), 0)
                 if name != "LowRiskOverCommitment":  # no pods run there yet: there is no risk
                     self.assertGreater(len(set(scores.values())), 1, scores)

@@ -3,7 +3,7 @@ import os
 import random
 import unittest
 
-from strategies import HERE, Strategy, node, pod
+from strategies import HERE, Strategy, by_node, node, pod
 
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 GROUP = "appgroup.diktyo.x-k8s.io"
@@ -214,9 +214,9 @@ class NetworkLatency(Strategy):
         objects = [*self.NODES, self.TABLE, *self.DB, {**self.PEERS, "spec": {**self.PEERS["spec"],
                                                                             "schedulerName": "latency-sensitive"}}]
         report = self.explain(objects, "default/p", "--config", os.path.join(HERE, "user-files", "latency-sensitive.yaml"))
-        scores = {name: row["scores"]["NetworkLatencyPlugin"] for name, row in report["nodes"].items()}
+        scores = {name: row["scores"]["NetworkLatencyPlugin"] for name, row in by_node(report).items()}
         self.assertEqual(scores, {"a": 50 * 100, "b": 50 * 60, "c": 0, "plain": 0})   # the weight is 50
-        self.assertTrue(all(row["feasible"] for row in report["nodes"].values()))
+        self.assertTrue(all(row["feasible"] for row in by_node(report).values()))
 
     def test_directions(self):
         table = config_map("za zb 3\nzb za 7\nza zc 5")
@@ -262,7 +262,7 @@ class NetworkLatency(Strategy):
         result = self.berth("explain", "-f", self.write("o.json", [*self.NODES, table, *self.DB, self.PEERS]), "--config",
                             config, "-o", "json", "default/p")
         self.assertIn("4 latencies cannot be read and are left out", result.err)
-        scores = {name: row["scores"].get("NetworkLatencyPlugin") for name, row in result.json["nodes"].items()}
+        scores = {name: row["scores"].get("NetworkLatencyPlugin") for name, row in by_node(result.json).items()}
         self.assertEqual(scores, {"a": 100, "b": 60, "c": 0, "plain": 0})
 
     def test_a_prometheus_query(self):

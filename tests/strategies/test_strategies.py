@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from strategies import EXAMPLES, HERE, ROOT, Case, Strategy, file_of, main, node, node_with, pod, pod_with
+from strategies import EXAMPLES, HERE, ROOT, Case, Strategy, by_node, file_of, main, node, node_with, pod, pod_with
 
 GPU = "nvidia.com/gpu"
 TYPE = "node.kubernetes.io/instance-type"
@@ -27,7 +27,7 @@ class GPUPriority(Strategy):
     def test_filter_is_the_plugins_own(self):
         """NodeResourcesFit would reject these nodes, too: without it, this plugin does."""
         report = self.explained(self.nodes() + [pod_with("p", {GPU: "1"})], disabled=["NodeResourcesFit"])
-        found = {name: (row["plugin"], row["status"], row["reasons"]) for name, row in report["nodes"].items()
+        found = {name: (row["plugin"], row["status"], row["reasons"]) for name, row in by_node(report).items()
                  if not row["feasible"]}
         why = (self.NAME, "UnschedulableAndUnresolvable", ["node(s) had no GPU"])
         self.assertEqual(found, {"plain": why, "amd": why})
@@ -546,7 +546,7 @@ class StartThrottle(Strategy):
     def fits(self, *seconds, **args):
         objects = [node("n", cpu="64"), pod("p")] + [self.fresh("f%d" % i, ago) for i, ago in enumerate(seconds)]
         report = self.explain(objects, "default/p", "--config", self.config(args), "--now", self.NOW)
-        row = report["nodes"]["n"]
+        row = by_node(report)["n"]
         if not row["feasible"]:
             self.assertIn(self.REASON, json.dumps(row))
         return row["feasible"]
@@ -578,7 +578,7 @@ class Files(Case):
                    pod_with("q", {"cpu": "1"}, schedulerName="gpu-scheduler")]
         for name, scores in (("p", {"gpu": 100}), ("q", {"plain": 50, "gpu": 10})):
             report = self.explain(objects, "default/" + name, "--config", config)  # found by its name
-            found = {key: row["scores"]["GPUPriorityPlugin"] for key, row in report["nodes"].items() if row["feasible"]}
+            found = {key: row["scores"]["GPUPriorityPlugin"] for key, row in by_node(report).items() if row["feasible"]}
             self.assertEqual(found, scores)
         placed = self.placed(self.simulate(objects, "--config", config))
         self.assertEqual(placed, {"default/p": "gpu", "default/q": "plain"})
@@ -595,7 +595,7 @@ class Files(Case):
         objects = [node("plain"), node("spot", labels=CostOptimization.SPOT),
                    pod_with("p", {"cpu": "1", "memory": "1Gi"}, schedulerName="cost-optimizer")]
         report = self.explain(objects, "default/p", "--config", os.path.join(HERE, "user-files", "cost-optimizer.yaml"))
-        found = {key: row["scores"]["CostOptimizationPlugin"] for key, row in report["nodes"].items()}
+        found = {key: row["scores"]["CostOptimizationPlugin"] for key, row in by_node(report).items()}
         expected = CostOptimization.normalized({"plain": 0.06, "spot": 0.06 * 0.4}, {"spot"})
         self.assertEqual(found, {name: 70 * score for name, score in expected.items()})
         self.assertEqual(self.placed(self.simulate(objects, "--config", os.path.join(HERE, "user-files", "cost-optimizer.yaml"))),
@@ -607,8 +607,8 @@ class Files(Case):
                    pod_with("p", {"cpu": "1", "memory": "1Gi", GPU: "6"}, schedulerName="cost-optimizer")]
         file = os.path.join(HERE, "user-files", "cost-optimizer.yaml")
         result = self.berth("explain", "-f", self.write("cluster.json", objects), "--config", file, "-o", "json", "p")
-        self.assertEqual(result.json["nodes"]["dear"]["scores"]["CostOptimizationPlugin"], 0)
-        self.assertGreater(result.json["nodes"]["cheap"]["scores"]["CostOptimizationPlugin"], 0)
+        self.assertEqual(by_node(result.json)["dear"]["scores"]["CostOptimizationPlugin"], 0)
+        self.assertGreater(by_node(result.json)["cheap"]["scores"]["CostOptimizationPlugin"], 0)
         self.assertIn("CostOptimizationPlugin is not enabled at filter", result.err)
 
     def test_what_a_latency_sensitive_scheduler_has_beside_latency(self):
@@ -621,7 +621,7 @@ class Files(Case):
             {"weight": 1, "preference": {"matchExpressions": [{"key": "fast", "operator": "Exists"}]}}]}}
         objects = [node("fast", cpu="10", memory="10Gi", labels={"fast": "yes"}), node("slow", cpu="10", memory="10Gi"), waiting]
         config = self.write("config.yaml", text)
-        nodes = self.explain(objects, "default/p", "--config", config)["nodes"]
+        nodes = by_node(self.explain(objects, "default/p", "--config", config))
         self.assertEqual({name: (row["scores"]["NodeAffinity"], row["scores"]["LoadBalancingPlugin"])
                           for name, row in nodes.items()}, {"fast": (3000, 1800), "slow": (0, 1800)})
         self.assertEqual(self.placed(self.simulate(objects, "--config", config)), {"default/p": "fast"})

@@ -37,5 +37,13 @@
         sections.forEach((section) => observer.observe(section));
     }
 
-    document.addEventListener("DOMContentLoaded", () => show(JSON.parse(document.getElementById("data").textContent)));
+    // A large document is compressed (src/report/page.c).
+    async function read(data) {
+        if (data.type === "application/json")
+            return JSON.parse(data.textContent);
+        const bytes = Uint8Array.from(atob(data.textContent), (letter) => letter.charCodeAt(0));
+        return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+    }
+
+    document.addEventListener("DOMContentLoaded", async () => show(await read(document.getElementById("data"))));
 })(window.berth = window.berth || {});

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "framework/shortfall.h"
 #include "index/topology_rule.h"
 #include "plugins/inter_pod_affinity/args.h"
 
@@ -78,6 +79,117 @@ static struct status rejection(uint32_t detail)
     if (detail == HAS_ANTI_AFFINITY)
         return reject(STATUS_UNSCHEDULABLE, "node(s) didn't match pod anti-affinity rules");
     return reject(STATUS_UNSCHEDULABLE, "node(s) didn't satisfy existing pods anti-affinity rules");
+}
+
+/* ---- what a node lacks ---- */
+/* Does the pod on a node belong to what the counter counts? */
+static bool is_counted(const struct topology_counts *counts, const struct topology_counter *counter,
+                       const struct pod_info *placed)
+{
+    const struct pod_class *own = counts->pod->class;
+    bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;
+    const struct pod_terms *terms = by_others ? &placed->class->anti : &own->anti;
+    const struct label_owner *labels = by_others ? own->labels : placed->class->labels;
+    for (uint32_t i = 0; i < terms->len; i++)
+        if (terms->items[i].topology_key == counter->key &&
+            pod_term_matches(counts->cluster, &terms->items[i], labels, !by_others))
+            return true;
+    return false;
+}
+
+static const struct pod_info *find_on(const struct topology_counts *counts,
+                                      const struct topology_counter *counter, struct node_view node)
+{
+    struct pod_span pods = node_pods(node);
+    for (size_t i = 0; i < pods.len; i++)
+        if (is_counted(counts, counter, pods.items[i]))
+            return pods.items[i];
+    return NULL;
+}
+
+/* A pod in the node's domain that the counter counts. Other nodes of the domain will ask for it as well. */
+static const struct pod_info *find_counted(const struct topology_counts *counts, uint32_t number,
+                                           struct node_view node, struct shortfall_list *list)
+{
+    const struct topology_counter *counter = &counts->counters.items[number];
+    const struct topology *topo = counter->sums.topo;
+    uint32_t domain = topo->domain_of[node.row];
+    uint64_t key = (uint64_t)(number + 1) << 32 | domain;
+    const struct pod_info *found = find_on(counts, counter, node);
+    if (found || topo->domains.items[domain].nodes == 1)
+        return found;
+    if ((found = idmap_get(&list->memo, key)))
+        return found;
+    for (uint32_t row = 0; row < counts->cluster->nodes.len && !found; row++)
+        if (topo->domain_of[row] == domain)
+            found = find_on(counts, counter, (struct node_view){ counts->cluster, row, NULL });
+    if (found)
+        idmap_put(&list->memo, key, (void *)(uintptr_t)found);
+    return found;
+}
+
+/* The pods that the terms with this key select, as text. */
+static struct str selected(const struct pod_affinity *affinity, struct str key, struct arena *arena)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    list_for(&affinity->required, term) {
+        if (str_eq(term->topology_key, key))
+            strbuf_printf(&text, "%s" STR_FMT, text.len ? " or " : "",
+                          STR_ARG(label_selector_text(term->selector, arena)));
+    }
+    return arena_str(arena, strbuf_slice(&text));
+}
+
+static void explain_affinity(struct cycle *cycle, const struct topology_counter *counter, bool has_label,
+                             const struct str_map *labels, struct shortfall_list *ret)
+{
+    struct str key = intern_text(&cycle->cluster->syms, counter->key);
+    struct str wants = selected(cycle->pod->spec.affinity->pod, key, ret->arena);
+    struct shortfall *lack =
+        shortfall_add_label(ret, has_label ? "PodAffinity" : "PodAffinityLabel", key, wants, labels);
+    lack->shows_has = false;
+    lack->sentence =
+        arena_printf(ret->arena, "pod affinity wants a pod with " STR_FMT " in the same " STR_FMT "%s",
+                     STR_ARG(wants), STR_ARG(key),
+                     !has_label            ? ", the node does not have that label"
+                     : counter->sums.total ? ", there is none"
+                                           : ", there is none anywhere");
+}
+
+static void explain_anti(struct cycle *cycle, const struct topology_counts *counts, uint32_t number,
+                         struct node_view node, struct shortfall_list *ret)
+{
+    const struct topology_counter *counter = &counts->counters.items[number];
+    const struct pod_info *other = find_counted(counts, number, node, ret);
+    struct str key = intern_text(&cycle->cluster->syms, counter->key);
+    bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;
+    struct str wants =
+        by_others ? (struct str){ 0 } : selected(cycle->pod->spec.affinity->pod_anti, key, ret->arena);
+    struct shortfall *lack = shortfall_add_label(ret, by_others ? "AntiAffinityOfPod" : "PodAntiAffinity",
+                                                 key, wants, &node_api(node)->meta.labels);
+    lack->shows_has = false;
+    lack->pod = other ? &other->api->meta : NULL;
+    lack->sentence =
+        by_others
+            ? arena_printf(ret->arena, "a pod in the same " STR_FMT " has an anti-affinity against this one",
+                           STR_ARG(key))
+            : arena_printf(ret->arena, "pod anti-affinity wants no pod with " STR_FMT " in the same " STR_FMT,
+                           STR_ARG(wants), STR_ARG(key));
+}
+
+/* As filter(): the affinity of the pod comes first. */
+static void explain(struct cycle *cycle, struct topology_counts *counts, const uint32_t *inputs,
+                    struct node_view node, struct shortfall_list *ret)
+{
+    bool lacks_affinity = filter(counts, inputs) == NO_AFFINITY;
+    for (uint32_t i = 0; i < counts->counters.len; i++) {
+        const struct topology_counter *counter = &counts->counters.items[i];
+        bool there = topology_count(counts, i, inputs[i]) > 0;
+        if (counter->purpose != AFFINITY && there)
+            explain_anti(cycle, counts, i, node, ret);
+        else if (counter->purpose == AFFINITY && !there && lacks_affinity)
+            explain_affinity(cycle, counter, inputs[i] != INPUT_NONE, &node_api(node)->meta.labels, ret);
+    }
 }
 
 /* ---- score ---- */
@@ -243,6 +355,7 @@ static const struct topology_rule rule = {
     .score_terms = score_terms,
     .filter = filter,
     .rejection = rejection,
+    .explain = explain,
     .score = score,
     .no_pre_filter = "error reading \"PreFilterInterPodAffinity\" from cycleState: not found",
     .no_pre_score = "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found",

@@ -9,6 +9,7 @@
 #include "api/names.h"
 #include "api/pod_resources.h"
 #include "api/resource_list.h"
+#include "framework/shortfall.h"
 #include "plugins/device_classes.h"
 
 enum { SHAPE_POINTS_MAX = 101 };
@@ -277,6 +278,36 @@ static struct status fit_filter(struct cycle *cycle, struct node_view node)
         state->shorts = shorts;
     }
     return shorts ? state->status : STATUS_OK;
+}
+
+/* A resource of which the node has too little, or none. */
+static void explain_want(const struct cycle *cycle, struct node_view node, struct want want,
+                         struct shortfall_list *ret)
+{
+    struct str name = cycle->cluster->resource_names.items[want.resource];
+    int64_t there = node_alloc(node, want.resource);
+    if (is_short(&want, node, there))
+        shortfall_add_amount(ret, name, want.value, wrap_add(there, -node_used(node, want.resource)), there);
+}
+
+static void fit_explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct wants *wants = fit_state(cycle)->wants;
+    const struct absent_list *absent = &cycle->info->class->fit_absent;
+    bool is_resize = cycle->info->resize_deferred && cycle->info->row == node.row;
+    int64_t places = node_alloc(node, RES_PODS), pods = node_used(node, RES_PODS);
+    if (pods + 1 > places)
+        shortfall_add_amount(ret, STR("pods"), 1, places - pods, places);
+    for (uint32_t i = 0; i < wants->len; i++) {
+        struct want want = wants->items[i];
+        if (is_resize)
+            want.value = MAX(wrap_add(want.value, -counted_already(pod_used(cycle->info), want.resource)), 0);
+        explain_want(cycle, node, want, ret);
+    }
+    for (uint32_t i = 0; i < absent->len && !is_resize; i++)
+        for (uint32_t k = 0; k < wants->missing_len; k++)
+            if (str_eq(absent->items[i].resource->name, wants->missing[k]))
+                shortfall_add_amount(ret, wants->missing[k], absent->items[i].value, 0, 0);
 }
 
 /* ---- scoring ---- */
@@ -699,6 +730,7 @@ const struct plugin plugin_node_resources_fit = {
     .needs_pre_filter = POINT_BIT(POINT_FILTER),
     .pre_filter = fit_pre_filter,
     .filter = fit_filter,
+    .explain = fit_explain,
     .pre_score = fit_pre_score,
     .score = fit_score,
     .rows = &rows,

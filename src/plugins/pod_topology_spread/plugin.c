@@ -8,6 +8,7 @@
 
 #include "api/labels.h"
 #include "base/log.h"
+#include "framework/shortfall.h"
 #include "index/topology_rule.h"
 #include "plugins/pod_topology_spread/constraints.h"
 
@@ -119,6 +120,45 @@ static void log_rejection(struct topology_counts *counts, const uint32_t *inputs
                  where, key, log_int("matchNum", matches), log_int("selfMatchNum", constraint->selects_pod),
                  log_int("minMatchNum", least), log_int("maxSkew", constraint->max_skew));
         return;
+    }
+}
+
+static void explain_skew(const struct constraint *constraint, struct domain_counter *sums, int64_t matches,
+                         const struct str_map *labels, struct shortfall_list *ret)
+{
+    int64_t least = least_of(constraint, sums), skew = matches + constraint->selects_pod - least;
+    bool too_few = sums->domains < (uint32_t)constraint->min_domains;
+    if (skew <= constraint->max_skew)
+        return;
+    struct shortfall *lack =
+        shortfall_add_label(ret, "Spread", constraint->topology_key, (struct str){ 0 }, labels);
+    lack->shows_has = false;
+    lack->skew = (struct opt_int32){ true, (int32_t)MIN(skew, INT32_MAX) };
+    lack->max_skew = constraint->max_skew;
+    lack->sentence =
+        arena_printf(ret->arena,
+                     "spread over " STR_FMT ": " STR_FMT
+                     " has %lld matching pods, %s %lld; the skew would be %lld, at most %d is allowed",
+                     STR_ARG(lack->key), STR_ARG(lack->has), (long long)matches,
+                     too_few ? "with fewer domains than minDomains the least is" : "the emptiest domain",
+                     (long long)least, (long long)skew, lack->max_skew);
+}
+
+/* Every constraint that the node does not meet. */
+static void explain(struct cycle *cycle, struct topology_counts *counts, const uint32_t *inputs,
+                    struct node_view node, struct shortfall_list *ret)
+{
+    const struct constraint_list *hard = counts->data;
+    const struct str_map *labels = &node_api(node)->meta.labels;
+    (void)cycle;
+    for (uint32_t i = 0; i < hard->len; i++) {
+        struct domain_counter *sums = &counts->counters.items[i].sums;
+        struct str key = hard->items[i].topology_key;
+        if (inputs[i] == INPUT_NONE)
+            shortfall_add_label(ret, "SpreadLabel", key, (struct str){ 0 }, labels)->sentence = arena_printf(
+                ret->arena, "spread over " STR_FMT " wants a node with that label", STR_ARG(key));
+        else
+            explain_skew(&hard->items[i], sums, domain_counter_resolve(sums, inputs[i]), labels, ret);
     }
 }
 
@@ -336,6 +376,7 @@ static const struct topology_rule rule = {
     .score_terms = score_terms,
     .filter = filter,
     .log_rejection = log_rejection,
+    .explain = explain,
     .rejection = rejection,
     .feasible = feasible,
     .score = score,

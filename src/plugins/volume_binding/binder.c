@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/labels.h"
+#include "framework/shortfall.h"
 #include "plugins/volume_claims.h"
 
 static const struct str no_namespace = { 0 };
@@ -108,8 +109,12 @@ struct csi_translation binder_translate(const struct pv *pv, const struct csi_no
     return (struct csi_translation){ .node_affinity = pv->spec.node_affinity };
 }
 
+/* At most one claim of each kind: the search stops there. */
 struct findings {
     bool bound_mismatch, no_match, no_space, volume_gone;
+    const struct pv *bound;               /* of bound_mismatch, */
+    const struct node_selector *affinity; /* and where it can be used */
+    const struct waiting_claim *waiting;  /* of no_match and no_space */
 };
 
 /* Stops at the first claim that does not fit. */
@@ -132,6 +137,8 @@ static struct status check_bound(const struct cluster *cluster, const struct pod
         }
         if (!pv_affinity_matches(affinity, &node->meta.labels)) {
             findings->bound_mismatch = true;
+            findings->bound = claim->pv;
+            findings->affinity = affinity;
             break;
         }
     }
@@ -167,6 +174,7 @@ static void check_provisions(const struct waiting_claim *const *left, uint32_t l
     ret->provisions.items = arena_array(arena, struct provision, len);
     for (uint32_t i = 0; i < len; i++) {
         struct provision provision = { .pvc = left[i]->pvc };
+        findings->waiting = left[i];
         switch (provisioner_check(&left[i]->provisioner, &node->meta.labels, &provision.pool)) {
         case PROVISION_OK:
             ret->provisions.items[ret->provisions.len++] = provision;
@@ -191,6 +199,7 @@ static struct status check_waiting(const struct pod_claims *claims, const struct
             continue;
         if (!str_eq(*claim->selected_node, node->meta.name)) {
             findings->no_match = true;
+            findings->waiting = claim;
             return STATUS_OK;
         }
         left[left_len++] = claim;
@@ -230,13 +239,62 @@ static struct status status_of(const struct findings *findings, struct arena *ar
     return status;
 }
 
+static struct status look(const struct cluster *cluster, const struct pod_claims *claims,
+                          const struct node *node, struct arena *arena, struct pod_volumes *ret,
+                          struct findings *findings)
+{
+    *findings = (struct findings){ 0 };
+    *ret = (struct pod_volumes){ 0 };
+    struct status status = check_bound(cluster, claims, node, arena, findings);
+    if (status_ok(status) && claims->waiting.len)
+        status = check_waiting(claims, node, arena, ret, findings);
+    return status;
+}
+
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret)
 {
-    struct findings findings = { 0 };
-    *ret = (struct pod_volumes){ 0 };
-    struct status status = check_bound(cluster, claims, node, arena, &findings);
-    if (status_ok(status) && claims->waiting.len)
-        status = check_waiting(claims, node, arena, ret, &findings);
+    struct findings findings;
+    struct status status = look(cluster, claims, node, arena, ret, &findings);
     return status_ok(status) ? status_of(&findings, arena) : status;
+}
+
+/* ---- what a node lacks ---- */
+/* Why the claim, which may wait for its first pod, gets no volume here. */
+static void explain_waiting(const struct waiting_claim *claim, bool no_space, struct shortfall_list *ret)
+{
+    struct str name = claim->pvc->meta.name, class = pvc_class_name(claim->pvc);
+    struct shortfall *lack = shortfall_add(ret, no_space ? "StorageSpace" : "VolumeMatch");
+    lack->key = name;
+    lack->wants = class;
+    if (claim->selected_node)
+        lack->sentence = arena_printf(ret->arena, "claim " STR_FMT " is promised to node " STR_FMT,
+                                      STR_ARG(name), STR_ARG(*claim->selected_node));
+    else if (no_space)
+        lack->sentence = arena_printf(ret->arena,
+                                      "claim " STR_FMT " needs more than any pool of storage class " STR_FMT
+                                      " has that the node reaches",
+                                      STR_ARG(name), STR_ARG(class));
+    else
+        lack->sentence =
+            arena_printf(ret->arena, "no volume matches claim " STR_FMT ", and storage class " STR_FMT " %s",
+                         STR_ARG(name), STR_ARG(class),
+                         claim->provisioner.supported ? "makes none for this node" : "makes none");
+}
+
+void binder_explain(const struct cluster *cluster, const struct pod_claims *claims, const struct node *node,
+                    struct shortfall_list *ret)
+{
+    struct findings findings;
+    struct pod_volumes volumes;
+    if (!status_ok(look(cluster, claims, node, ret->arena, &volumes, &findings)))
+        return;
+    if (findings.bound_mismatch) {
+        struct str subject = arena_printf(ret->arena, "volume " STR_FMT, STR_ARG(findings.bound->meta.name));
+        shortfall_add_requirements(ret, "VolumeAffinity", subject.ptr, findings.affinity, node);
+    }
+    if (findings.no_match || findings.no_space)
+        explain_waiting(findings.waiting, findings.no_space, ret);
+    if (findings.volume_gone)
+        shortfall_add(ret, "VolumeGone")->sentence = STR("a claim is bound to a volume that does not exist");
 }

@@ -11,6 +11,8 @@
 #include "plugins/csi_translation.h"
 #include "plugins/volume_binding/pv_match.h"
 
+struct shortfall_list;
+
 /* Of a CSINode: the in-tree kinds that CSI drivers took over there. */
 #define ANNOTATION_MIGRATED_PLUGINS "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -69,6 +71,9 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
 /* Success, UnschedulableAndUnresolvable with all reasons, or Error. */
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret);
+/* What the node lacks, for which binder_find() rejects it. */
+void binder_explain(const struct cluster *cluster, const struct pod_claims *claims, const struct node *node,
+                    struct shortfall_list *ret);
 /* The node affinity that the volume has on a node: where its kind is migrated, that of the CSI driver's volume. */
 struct csi_translation binder_translate(const struct pv *pv, const struct csi_node *csi_node,
                                         struct arena *arena);

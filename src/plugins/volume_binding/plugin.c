@@ -129,6 +129,13 @@ static struct status filter(struct cycle *cycle, struct node_view node)
     return status;
 }
 
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    const struct state *state = *cycle_state(cycle);
+    if (state)
+        binder_explain(node.cluster, &state->claims, node_api(node), ret);
+}
+
 /* ---- Score ---- */
 struct class_use {
     struct str class_name;
@@ -359,6 +366,7 @@ const struct plugin plugin_volume_binding = {
     .needs_pre_filter = POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_PRE_SCORE) | POINT_BIT(POINT_SCORE),
     .pre_filter = pre_filter,
     .filter = filter,
+    .explain = explain,
     .pre_score = pre_score,
     .score = score,
     .score_is_zero = score_is_zero,

@@ -58,6 +58,21 @@ static const struct table_case table_cases[] = {
       2,
       { "A", "B", "µ", "µµµµµ µµµµµ µµµµµµ" },
       "  A  B\n  µ  µµµµµ µµµµµ µµµµµµ\n" },
+    { "wide characters take two columns, marks that combine none",
+      0,
+      2,
+      { "POD", "WHY", "节点", "不可调度", "cafe\xcc\x81", "ok", "ab\xe2\x80\x8b", "x" },
+      "  POD   WHY\n  节点  不可调度\n  cafe\xcc\x81  ok\n  ab\xe2\x80\x8b    x\n" },
+    { "wide characters are folded without spaces, and no line begins with a full stop",
+      21,
+      2,
+      { "A", "B", "a", "节点资源不足以运行。这个容器" },
+      "  A  B\n  a  节点资源不足以运\n     行。这个容器\n" },
+    { "what a terminal would obey is a question mark, also beyond ASCII",
+      0,
+      1,
+      { "A", "x\033[2Jy\xc2\x9bz\xff" },
+      "  A\n  x?[2Jy?z?\n" },
 };
 
 static void test_tables(void **state)

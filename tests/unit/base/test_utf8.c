@@ -74,12 +74,29 @@ static void test_mended(void **state)
     arena_release(&arena);
 }
 
+static void test_width(void **state _unused_)
+{
+    static const struct {
+        uint32_t rune;
+        unsigned width;
+    } cases[] = {
+        { 0, 0 },       { '\n', 0 },    { 'a', 1 },     { 0xAD, 1 },     { 0xE9, 1 },   { 0x301, 0 },
+        { 0x1100, 2 },  { 0x1160, 0 },  { 0x200B, 0 },  { 0x2588, 1 },   { 0x3000, 2 }, { 0x4E00, 2 },
+        { 0x9FFF, 2 },  { 0xAC00, 2 },  { 0xFE0F, 0 },  { 0xFF01, 2 },   { 0xFF61, 1 }, { RUNE_ERROR, 1 },
+        { 0x1F600, 2 }, { 0x20000, 2 }, { 0xE0001, 0 }, { RUNE_MAX, 1 },
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (utf8_rune_width(cases[i].rune) != cases[i].width)
+            fail_msg("U+%04X: %u columns", cases[i].rune, utf8_rune_width(cases[i].rune));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runes),
         cmocka_unit_test(test_trim),
         cmocka_unit_test(test_mended),
+        cmocka_unit_test(test_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Compressed data is decompressed unchanged, whatever its contents and length. */
 #include "support/test.h"
 
+#include <errno.h>
 #include <zlib.h>
 
 #include "codec/gzip.h"
@@ -33,6 +34,11 @@ static void check(const struct strbuf *plain)
     assert_int_equal(unpacked.len, plain->len);
     if (plain->len)
         assert_memory_equal(unpacked.text, plain->text, plain->len);
+    strbuf_clear(&unpacked);
+    assert_int_equal(gzip_decode(packed.text + 6, packed.len - 6, plain->len, &unpacked), 0);
+    assert_int_equal(unpacked.len, plain->len);
+    if (plain->len)
+        assert_memory_equal(unpacked.text, plain->text, plain->len);
 }
 
 static void test_sizes(void **state _unused_)
@@ -61,8 +67,25 @@ static void test_gain(void **state _unused_)
     assert_true(packed.len < text.len / 5);
 }
 
+/* At every length the end is missing; with one byte more than allowed it is too long. */
+static void test_refused(void **state _unused_)
+{
+    _cleanup_(strbuf_release) struct strbuf packed = { 0 }, out = { 0 };
+    assert_int_equal(gzip_encode("0123456789", 10, &packed), 0);
+    assert_true(gzip_is(packed.text, packed.len));
+    assert_false(gzip_is(packed.text, 1));
+    for (size_t len = 1; len < packed.len; len++)
+        assert_int_equal(gzip_decode(packed.text, len, 100, &out), -EINVAL);
+    strbuf_clear(&out);
+    assert_int_equal(gzip_decode(packed.text, packed.len, 9, &out), -EFBIG);
+    strbuf_clear(&out);
+    packed.text[packed.len - 8] ^= 1; /* the checksum */
+    assert_int_equal(gzip_decode(packed.text, packed.len, 100, &out), -EINVAL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_gain) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sizes), cmocka_unit_test(test_gain),
+                                        cmocka_unit_test(test_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

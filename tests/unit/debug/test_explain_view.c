@@ -44,10 +44,10 @@ static int explain(struct setup *a, const char *name, bool table)
     strbuf_clear(&a->out);
     yyjson_doc_free(a->doc);
     a->doc = NULL;
-    int r = explain_view_write(
-        &a->source,
-        &(struct explain_request){ STR("default"), str_from(name), .table = table, .top = 20, .width = 100 },
-        1060 * SECOND, &a->out);
+    int r = explain_view_write(&a->source,
+                               &(struct explain_request){ STR("default"), str_from(name), .table = table,
+                                                          .timing = true, .top = 20, .width = 100 },
+                               1060 * SECOND, &a->out);
     if (r == 0 && !table) {
         a->doc = yyjson_read(a->out.text, a->out.len, 0);
         assert_non_null(a->doc);
@@ -66,6 +66,18 @@ static yyjson_val *at(struct setup *a, const char *pointer)
 static const char *text_at(struct setup *a, const char *pointer)
 {
     return yyjson_get_str(at(a, pointer));
+}
+
+/* A member of a node of the explanation of now. */
+static yyjson_val *of_node(struct setup *a, const char *name, const char *member)
+{
+    size_t i, len;
+    yyjson_val *node;
+    yyjson_arr_foreach(at(a, "/now/nodes"), i, len, node)
+        if (yyjson_equals_str(yyjson_obj_get(node, "name"), name))
+            return yyjson_obj_get(node, member);
+    fail_msg("there is no node %s in %s", name, a->out.text);
+    return NULL;
 }
 
 static void assert_contains(struct setup *a, const char *text)
@@ -96,10 +108,13 @@ static void a_waiting_pod(void **state)
     char path[64];
     snprintf(path, sizeof(path), "/attempts/0/verdicts/%lld/reasons/0", (long long)number);
     assert_string_equal(text_at(&a, path), "Insufficient cpu");
-    assert_string_equal(text_at(&a, "/now/nodes/a/plugin"), "NodeResourcesFit");
-    assert_string_equal(text_at(&a, "/now/nodes/b/plugin"), "NodeUnschedulable");
+    assert_string_equal(yyjson_get_str(of_node(&a, "a", "plugin")), "NodeResourcesFit");
+    assert_string_equal(yyjson_get_str(of_node(&a, "b", "plugin")), "NodeUnschedulable");
     assert_true(yyjson_arr_size(at(&a, "/now/cost/plugins")) > 3);
-    assert_null(yyjson_doc_ptr_get(a.doc, "/now/asIfPending"));
+    assert_string_equal(text_at(&a, "/kind"), "LiveExplanation");
+    assert_string_equal(text_at(&a, "/pod/name"), "big");
+    assert_false(yyjson_get_bool(at(&a, "/now/asIfPending")));
+    assert_true(yyjson_is_null(at(&a, "/binding")) && yyjson_is_null(at(&a, "/node")));
 
     assert_int_equal(explain(&a, "big", true), 0);
     assert_contains(&a, "default/big  priority 0, scheduler default-scheduler");
@@ -128,9 +143,9 @@ static void a_placed_pod(void **state)
     assert_string_equal(text_at(&a, "/attempts/0/outcome"), "placed");
     assert_string_equal(text_at(&a, "/attempts/0/node"), "a");
     assert_true(yyjson_get_bool(at(&a, "/now/asIfPending")));
-    assert_true(yyjson_get_bool(at(&a, "/now/nodes/a/feasible"))); /* its own requests are not counted */
-    assert_false(yyjson_get_bool(at(&a, "/now/nodes/c/feasible")));
-    assert_string_equal(text_at(&a, "/now/nodes/c/plugin"), "NodeResourcesFit");
+    assert_true(yyjson_get_bool(of_node(&a, "a", "feasible"))); /* its own requests are not counted */
+    assert_false(yyjson_get_bool(of_node(&a, "c", "feasible")));
+    assert_string_equal(yyjson_get_str(of_node(&a, "c", "plugin")), "NodeResourcesFit");
     assert_int_equal(pod->row, row);
     assert_int_equal(a.e.f.cluster.col.used[RES_CPU][row], 2000);
     assert_int_equal(a.e.engine.rng.state[0], rng);
@@ -150,13 +165,12 @@ static void assert_same_scores(struct setup *a, int k, bool same)
     snprintf(path, sizeof(path), "/attempts/0/best/%d", k);
     yyjson_val *then = at(a, path);
     const char *name = yyjson_get_str(yyjson_obj_get(then, "node"));
-    snprintf(path, sizeof(path), "/now/nodes/%s", name ? name : "?");
-    yyjson_val *now = at(a, path), *key, *value;
+    yyjson_val *key, *value;
     size_t i, max;
     int64_t total = yyjson_get_int(yyjson_obj_get(then, "total")), sum = 0;
-    assert_true((total == yyjson_get_int(yyjson_obj_get(now, "total"))) == same);
+    assert_true((total == yyjson_get_int(of_node(a, name, "total"))) == same);
     yyjson_obj_foreach(yyjson_obj_get(then, "scores"), i, max, key, value) {
-        yyjson_val *other = yyjson_obj_get(yyjson_obj_get(now, "scores"), yyjson_get_str(key));
+        yyjson_val *other = yyjson_obj_get(of_node(a, name, "scores"), yyjson_get_str(key));
         if (same) /* a plugin that skips the pod is not listed now */
             assert_int_equal(yyjson_get_int(value), yyjson_get_int(other));
         sum += yyjson_get_int(value);
@@ -336,10 +350,10 @@ static void slow_plugins_are_called_as_in_a_decision(void **state)
     assert_int_equal(filters, ENOUGH);
     assert_true(yyjson_get_bool(at(&a, "/now/limited")));
     size_t feasible = 0, not_evaluated = 0, i, len;
-    yyjson_val *name, *node;
-    yyjson_obj_foreach(at(&a, "/now/nodes"), i, len, name, node) {
+    yyjson_val *node;
+    yyjson_arr_foreach(at(&a, "/now/nodes"), i, len, node) {
         feasible += yyjson_get_bool(yyjson_obj_get(node, "feasible"));
-        not_evaluated += yyjson_is_false(yyjson_obj_get(node, "asked"));
+        not_evaluated += yyjson_is_null(yyjson_obj_get(node, "feasible"));
     }
     assert_int_equal(feasible, ENOUGH);
     assert_int_equal(not_evaluated, NODES - ENOUGH);
@@ -377,7 +391,7 @@ static void durations_of_plugins(void **state)
     yyjson_val *plugin;
     yyjson_arr_foreach(at(&a, "/now/cost/plugins"), i, len, plugin) {
         yyjson_val *so_far = yyjson_obj_get(plugin, "sampled");
-        sampled += so_far != NULL;
+        sampled += yyjson_is_obj(so_far);
         sum += yyjson_get_num(yyjson_obj_get(so_far, "share"));
     }
     assert_true(sampled > 3);

@@ -13,7 +13,7 @@ static struct resource little[] = { { STR("cpu"), { .nano = 57000000 } } };
 static const char *page_of(struct cluster *cluster, struct strbuf *out)
 {
     strbuf_clear(out);
-    resources_write(resources_gather(&(struct engine){ .cluster = cluster }), out);
+    resources_write(resources_gather(&(struct engine){ .cluster = cluster }, NULL, 0), out);
     return out->text;
 }
 

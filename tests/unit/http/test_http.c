@@ -527,6 +527,59 @@ static void test_limit_in_flight(void **state _unused_)
     http_client_free(narrow);
 }
 
+struct turn {
+    struct strbuf *order;
+    const char *name;
+};
+
+static void on_turn(void *user, struct http_response *response)
+{
+    const struct turn *turn = user;
+    assert_int_equal(response->status, 200);
+    strbuf_puts(turn->order, turn->name);
+}
+
+/* Where one request is under way at a time: those that go ahead, and of each four one of the others. */
+static void test_turns(void **state _unused_)
+{
+    static const struct http_callbacks callbacks = { .on_done = on_turn };
+    static const char *const names[] = { "a", "b", "c", "1", "2", "3", "4", "5" };
+    char url[256], gate_url[256];
+    struct strbuf order = { 0 };
+    struct turn turns[ARRAY_SIZE(names)];
+    struct reply gate, last;
+    struct http_client *narrow = client_of((struct http_options){ .in_flight_max = 1 });
+    struct http_request request = { .url = url_of("/gate/turns", gate_url), .tls = tls };
+    send_to(narrow, &request, &gate);
+    wait_for_seen("/gate/turns", 1);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        turns[i] = (struct turn){ &order, names[i] };
+        request = (struct http_request){ .method = "GET",
+                                         .url = url_of("/hello", url),
+                                         .tls = tls,
+                                         .ahead = names[i][0] < 'a',
+                                         .callbacks = &callbacks,
+                                         .user = &turns[i] };
+        struct error err;
+        assert_return_code(http_send(narrow, &request, NULL, &err), 0);
+    }
+    request = (struct http_request){ .url = url, .tls = tls, .urgent = true };
+    send_to(narrow, &request, &last); /* when it is answered, all of them wait */
+    reply_wait(&last);
+    reply_release(&last);
+    struct reply opened = fetch((struct http_request){ 0 }, "/open/turns");
+    reply_release(&opened);
+    reply_wait(&gate);
+    reply_release(&gate);
+    request = (struct http_request){ .url = url, .tls = tls };
+    send_to(narrow, &request, &last);
+    reply_wait(&last);
+    reply_release(&last);
+    http_client_free(narrow);
+    assert_string_equal(order.text, "123a45bc");
+    strbuf_release(&order);
+}
+
 struct sender {
     struct reply replies[50];
 };
@@ -689,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_not_before),
         cmocka_unit_test(test_limit_in_flight),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_end_cancels_everything),
         cmocka_unit_test(test_drop_connections),

@@ -72,7 +72,8 @@ static void test_ephemeral_claims(void **state)
     const struct pod *made =
         factory_finish(&factory, (const struct pod *)load.objects[KIND_POD].items[0], STR("q"));
     assert_int_equal(factory.claims.len, 1);
-    const struct pvc *claim = factory.claims.items[0];
+    assert_int_equal(factory.claims.items[0].kind, KIND_PVC);
+    const struct pvc *claim = (const struct pvc *)factory.claims.items[0].meta;
     assert_str(claim->meta.name, "q-v");
     assert_str(claim->spec.storage_class_name, "new");
     assert_true(str_eq(claim->meta.owners.items[0].uid, made->meta.uid));

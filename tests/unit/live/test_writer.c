@@ -429,6 +429,26 @@ static void test_without_a_reply(void **state _unused_)
     stop(&f);
 }
 
+/* A slow server, for which many conditions wait: what places a pod or makes room goes ahead of them. */
+static void test_what_goes_ahead(void **state _unused_)
+{
+    enum { CONDITIONS = 300, WRITES = CONDITIONS + 2 };
+    static struct fixture f;
+    start(&f, (struct api_options){ .qps = -1 }, (struct writer){ 0 });
+    f.server.closed = true;
+    for (uint64_t i = 0; i < CONDITIONS; i++)
+        writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_POD_STATUS, .ticket = i + 1, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_BIND, .ticket = WRITES, POD });
+    writer_emit(&f.writer, &(struct effect){ .kind = EFFECT_DELETE_POD, .ticket = WRITES, POD });
+    scripted_open(&f.server);
+    scripted_wait(&f.server, WRITES);
+    size_t ahead = 0;
+    for (size_t i = 0; i < WRITES / 2; i++)
+        ahead += strcmp(f.server.requests[i].method, "PATCH") != 0;
+    assert_int_equal(ahead, 2);
+    stop(&f);
+}
+
 static void test_no_server(void **state _unused_)
 {
     static struct fixture f;
@@ -470,7 +490,8 @@ int main(void)
         cmocka_unit_test(test_encodings),       cmocka_unit_test(test_answers),
         cmocka_unit_test(test_protobuf_status), cmocka_unit_test(test_reads),
         cmocka_unit_test(test_versions),        cmocka_unit_test(test_without_a_reply),
-        cmocka_unit_test(test_no_server),       cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_what_goes_ahead), cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,9 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 #include <yyjson.h>
+#include <zlib.h>
 
+#include "base/base64.h"
 #include "report/assets.h"
 #include "report/page.h"
 
@@ -39,6 +41,31 @@ static void test_hostile_data(void **state)
     assert_non_null(doc);
     assert_string_equal(yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "name")), hostile);
     yyjson_doc_free(doc);
+}
+
+/* A large document is gzip in base64, and comes out as it was. */
+static void test_large_data(void **state)
+{
+    (void)state;
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
+    strbuf_puts(&json, "[\"</script>\"");
+    while (json.len < 1 << 20)
+        strbuf_printf(&json, ",%zu", json.len);
+    strbuf_puts(&json, "]");
+    report_page(STR("t"), strbuf_slice(&json), &out);
+    struct str data = between(out.text, "<script type=\"application/gzip;base64\" id=\"data\">", "</script>");
+    assert_true(data.len < json.len / 2);
+    char *packed = malloc(base64_bytes_max(data.len)), *bytes = malloc(json.len + 1);
+    z_stream stream = { .next_in = (unsigned char *)packed, .next_out = (unsigned char *)bytes };
+    stream.avail_in = (unsigned)base64_decode(data, packed);
+    stream.avail_out = (unsigned)json.len + 1;
+    assert_int_equal(inflateInit2(&stream, 16 + MAX_WBITS), Z_OK);
+    assert_int_equal(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(stream.total_out, json.len);
+    assert_memory_equal(bytes, json.text, json.len);
+    inflateEnd(&stream);
+    free(packed);
+    free(bytes);
 }
 
 static void test_cut_separator(void **state)
@@ -99,9 +126,8 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hostile_data),
-        cmocka_unit_test(test_cut_separator),
-        cmocka_unit_test(test_assets),
+        cmocka_unit_test(test_hostile_data),  cmocka_unit_test(test_large_data),
+        cmocka_unit_test(test_cut_separator), cmocka_unit_test(test_assets),
         cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * objects reach the inbox. */
 #include "unit/sync/manual_server.h"
 
+#include "api/extra_kinds.h"
 #include "api/resource_list.h"
 #include "base/thread.h"
 #include "sync/node_lookup.h"
@@ -56,6 +57,14 @@ static int teardown(void **state _unused_)
     return 0;
 }
 
+/* At the default interval. */
+static void want(const struct prometheus *from, uint64_t kinds)
+{
+    struct poller_wants wants = { 0 };
+    poller_wants_add(&wants, kinds, 0);
+    poller_want(poller, &wants, from);
+}
+
 static void open_prometheus(const char *queries)
 {
     struct error err;
@@ -64,6 +73,17 @@ static void open_prometheus(const char *queries)
                                                      .loop = api_loop(api) },
                        &prometheus, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+/* With this file of queries. */
+static void open_prometheus_with(const char *text)
+{
+    char path[] = "/tmp/berth-queries-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    open_prometheus(path);
+    unlink(path);
 }
 
 static struct inbox_message *next(enum inbox_message_kind kind)
@@ -112,7 +132,7 @@ static void answer(const char *path, const char *body)
 
 static void test_metrics_server(void **state _unused_)
 {
-    poller_want(poller, NODES, NULL);
+    want(NULL, NODES);
     for (int i = 0; i < 2; i++) {
         answer("/apis/metrics.k8s.io/v1beta1/nodes", "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics."
                                                      "k8s.io/v1beta1\",\"metadata\":{},\"items\":[{"
@@ -137,7 +157,7 @@ static void answer_round(const char *cpu, const char *memory)
 static void test_prometheus(void **state _unused_)
 {
     open_prometheus("");
-    poller_want(poller, NODES, prometheus);
+    want(prometheus, NODES);
     answer_round(
         DATA("matrix", "{\"metric\":{\"node\":\"a\"},\"values\":[[1699999900,\"1\"],[1699999930,\"3\"]]}"),
         DATA("matrix", ""));
@@ -166,7 +186,7 @@ static void test_prometheus(void **state _unused_)
 static void test_failure(void **state _unused_)
 {
     open_prometheus("");
-    poller_want(poller, NODES, prometheus);
+    want(prometheus, NODES);
     answer_round("<html>", "<html>"); /* without the past it goes on */
     answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "1")), "<html>");
     answer_round(DATA("vector", VECTOR("\"node\":\"a\"", "2")),
@@ -180,10 +200,10 @@ static void test_failure(void **state _unused_)
 static void test_other_source(void **state _unused_)
 {
     open_prometheus("");
-    poller_want(poller, NODES, prometheus);
+    want(prometheus, NODES);
     take_request(&server, QUERY);
     take_request(&server, QUERY);
-    poller_want(poller, NODES, NULL);
+    want(NULL, NODES);
     prometheus_free(prometheus);
     prometheus = NULL;
     answer("/apis/metrics.k8s.io/v1beta1/nodes", "{\"kind\":\"NodeMetricsList\",\"apiVersion\":\"metrics.k8s."
@@ -196,7 +216,7 @@ static void test_other_source(void **state _unused_)
 static void test_end(void **state _unused_)
 {
     open_prometheus("");
-    poller_want(poller, NODES, prometheus);
+    want(prometheus, NODES);
     take_request(&server, QUERY);
 }
 
@@ -228,14 +248,7 @@ static void begin_named(void *context)
 /* Labels and numbers as they came, without what JSON has no number for. */
 static void test_named(void **state _unused_)
 {
-    char path[] = "/tmp/berth-queries-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0 &&
-                dprintf(fd, "queries:\n- {name: zone-latency, query: rtt}\n- {name: other, query: up}\n") >
-                    0);
-    close(fd);
-    open_prometheus(path);
-    unlink(path);
+    open_prometheus_with("queries:\n- {name: zone-latency, query: rtt}\n- {name: other, query: up}\n");
     struct named_list named = { .options = { .prometheus = prometheus,
                                              .lookup = &lookup,
                                              .kind = ROUND_QUERIES,
@@ -261,11 +274,110 @@ static void test_named(void **state _unused_)
     completion_release(&named.done);
 }
 
+/* ---- queries with an interval of their own ---- */
+enum { HOUR_MS = 3600 * 1000 };
+
+/* A part of the kind, which a plugin has named as a whole first. */
+static uint64_t query_kind(const char *name)
+{
+    struct error err;
+    (void)extra_kind_add(
+        &(struct extra_kind){ .api_version = STR(QUERY_API_VERSION), .kind = STR(QUERY_KIND) }, &err);
+    return UINT64_C(1) << extra_kind_add(&(struct extra_kind){ .api_version = STR(QUERY_API_VERSION),
+                                                               .kind = STR(QUERY_KIND),
+                                                               .name = str_from(name) },
+                                         &err);
+}
+
+static void expect_query(const char *name)
+{
+    pass_over(MESSAGE_LIST_BEGIN);
+    struct inbox_message *message = next(MESSAGE_SET);
+    assert_str(message->object->object.meta->name, name);
+    assert_int_equal(UINT64_C(1) << message->api_kind, query_kind(name));
+    inbox_message_free(message);
+    pass_over(MESSAGE_LIST_END);
+}
+
+static size_t requests_for(const char *path)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&server.lock);
+    vec_for(&server.requests, request)
+        count += strncmp((*request)->path, path, strlen(path)) == 0;
+    pthread_mutex_unlock(&server.lock);
+    return count;
+}
+
+/* The default is an hour: only what a plugin wants more often comes again. */
+static void test_interval_of_a_query(void **state _unused_)
+{
+    struct poller_wants wants = { 0 };
+    poller_stop(poller);
+    poller = poller_start(
+        &(struct poller_options){ .api = api, .inbox = inbox, .lookup = &lookup, .interval_ms = HOUR_MS });
+    open_prometheus_with("queries:\n- {name: often, query: rtt}\n- {name: seldom, query: up}\n");
+    poller_wants_add(&wants, query_kind("often") | query_kind("seldom"), 2 * HOUR_MS * NS_PER_MS);
+    poller_wants_add(&wants, query_kind("often"), NS_PER_MS);
+    poller_want(poller, &wants, prometheus);
+    answer(QUERY "up", DATA("vector", VECTOR("", "1")));
+    expect_query("seldom");
+    for (int i = 0; i < 3; i++) {
+        answer(QUERY "rtt", DATA("vector", VECTOR("", "1")));
+        expect_query("often");
+    }
+    assert_int_equal(requests_for(QUERY "up"), 1);
+    want(prometheus, query_kind("seldom")); /* now at the default, and at once */
+    answer(QUERY "up", DATA("vector", VECTOR("", "1")));
+    expect_query("seldom");
+}
+
+struct told {
+    struct completion done;
+    char source[64];
+    bool ok;
+};
+
+static void on_samples(void *user, const char *source, bool ok, int64_t oldest_ns _unused_)
+{
+    struct told *told = user;
+    snprintf(told->source, sizeof(told->source), "%s", source);
+    told->ok = ok;
+    completion_done(&told->done);
+}
+
+/* One that is in no file, and one without a Prometheus. */
+static void test_unknown_query(void **state _unused_)
+{
+    struct told told = { 0 };
+    for (int with = 0; with < 2; with++) {
+        if (with)
+            open_prometheus_with("queries: [{name: other, query: up}]\n");
+        poller_stop(poller);
+        completion_init(&told.done);
+        poller = poller_start(&(struct poller_options){ .api = api,
+                                                        .inbox = inbox,
+                                                        .lookup = &lookup,
+                                                        .interval_ms = HOUR_MS,
+                                                        .on_samples = on_samples,
+                                                        .user = &told });
+        want(prometheus, query_kind("missing"));
+        assert_true(completion_wait(&told.done, monotonic_ns() + MANUAL_SERVER_WAIT_MS * NS_PER_MS));
+        assert_string_equal(told.source, "queries.prometheus/missing");
+        assert_false(told.ok);
+        completion_release(&told.done);
+    }
+    assert_int_equal(requests_for(QUERY), 0);
+}
+
 #define live(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { live(test_metrics_server), live(test_prometheus), live(test_failure),
-                                        live(test_other_source),   live(test_end),        live(test_named) };
+    const struct CMUnitTest tests[] = {
+        live(test_metrics_server),      live(test_prometheus),   live(test_failure),
+        live(test_other_source),        live(test_end),          live(test_named),
+        live(test_interval_of_a_query), live(test_unknown_query)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+/* shortfall.h: what a node lacks for a pod, in detail: the reasons of a rejection with their numbers.
+ *
+ * A status says "Insufficient cpu" for every node that is short of it. Explanations want to know by how much: a plugin
+ * that rejects nodes has the callback `explain`, which is called for a node that its filter rejects, and adds what the
+ * node lacks, an entry for each thing. The sentence says what the pod needs; what the node has instead is in the other
+ * members, so that nodes that lack the same can be told in one sentence. */
+#ifndef FRAMEWORK_SHORTFALL_H
+#define FRAMEWORK_SHORTFALL_H
+
+#include "framework/plugin.h"
+
+struct shortfall {
+    const struct plugin *plugin; /* NULL: none (the set of nodes that PreFilter left) */
+    const char *reason;  /* which kind it is, as in docs/OUTPUT.md; NULL: of a plugin that has no details */
+    struct str sentence; /* "nodeSelector wants disk=ssd"; empty: amounts say it */
+    struct str resource; /* an amount; empty: none */
+    int64_t needs, free, allocatable;
+    struct str key, wants, has; /* of a label and the like; an empty `has`: the node has none */
+    bool shows_has;             /* the sentence is followed by what the node has */
+    const struct meta *pod;     /* the one that is in the way; NULL: none */
+    struct opt_int32 skew;      /* of a spread constraint: with the pod here */
+    int32_t max_skew;           /* then: what is allowed */
+    bool counts_nominated;      /* only with the pods that are nominated to the node */
+};
+
+struct shortfall_list {
+    struct arena *arena;
+    struct shortfall *items;
+    uint32_t len, cap;
+    struct idmap memo; /* the plugin's: what it found for one node and can use for others */
+};
+
+void shortfall_list_release(struct shortfall_list *list);
+/* A new entry, for the caller to fill in; valid until the next one. */
+struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason);
+/* The amount of a resource that is short. */
+void shortfall_add_amount(struct shortfall_list *list, struct str resource, int64_t needs, int64_t free,
+                          int64_t allocatable);
+/* A label that does not have the value that is wanted; `labels`: of the node. */
+struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *reason, struct str key,
+                                      struct str wants, const struct str_map *labels);
+/* The requirements that the node does not meet, of the term that it meets best. `subject` wants them. */
+void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
+                                const struct node_selector *selector, const struct node *node);
+
+/* "app=web,tier In (a, b)"; "any pod" for an empty selector, "no pod" for none. */
+struct str label_selector_text(const struct label_selector *selector, struct arena *arena);
+
+/* ---- asking plugins ---- */
+/* What one filter says about a node. */
+struct filter_answer {
+    const struct plugin_instance *instance;
+    bool is_skipped; /* its PreFilter had nothing to check for this pod */
+    struct status status;
+    const struct shortfall *why; /* arena-owned */
+    uint32_t why_len;
+};
+
+/* What the node lacks, which was rejected with this status. In a cycle in which PreFilter ran. The entries are
+ * arena-owned. */
+void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, struct shortfall_list *list);
+/* Every filter of the profile is asked, not only up to the first that rejects the node. */
+struct filter_answer *shortfalls_of_all(struct cycle *cycle, uint32_t row, uint32_t *ret_len);
+
+#endif

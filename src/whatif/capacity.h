@@ -1,0 +1,82 @@
+/* capacity.h: how many more copies of pods fit: where they go, what stops the next one, and what one more node adds.
+ *
+ *     input ──▶ simulate(): pods that wait have their turn first ──▶ filling: copies until one does not fit
+ *                                                                       └─▶ with one more node of each type: again
+ *
+ * Copies never preempt: the first one that has no node without evicting another pod ends the run. Each template is
+ * tried alone, on the cluster as it is, or all of them together in the proportions of their shares. */
+#ifndef WHATIF_CAPACITY_H
+#define WHATIF_CAPACITY_H
+
+#include "whatif/facts.h"
+#include "whatif/filling.h"
+
+enum { COPIES_MAX = 10000000 }; /* without another limit */
+
+struct capacity_options {
+    struct sim_options simulate;
+    size_t max; /* copies of each template, or sets of them; at most COPIES_MAX */
+    bool together;
+};
+
+/* Nodes that reject the next copy for the same reasons. */
+struct capacity_rejection {
+    struct str plugin; /* empty: PreFilter named other nodes */
+    struct str *reasons;
+    uint32_t reasons_len, nodes;
+    uint32_t example; /* row */
+};
+
+/* The resource that the next copy lacks on most nodes. */
+struct capacity_scarce {
+    struct str resource; /* empty: no resource stops it */
+    int64_t needs;
+    uint32_t nodes;     /* that lack it */
+    int64_t free, most; /* on these nodes: in all, and on the one with most */
+    uint32_t most_row;  /* ROW_NONE: none has any */
+};
+
+struct capacity_stop {
+    struct str message; /* as in the condition of the pod; empty: nothing stopped it */
+    const struct template *template;
+    VEC(struct capacity_rejection) rejections; /* of most nodes first */
+    struct capacity_scarce scarce;
+    uint32_t victims; /* that would have to leave for it */
+};
+
+struct capacity_request {
+    struct str resource;
+    int64_t value;
+};
+
+struct capacity_share {
+    const struct template *template;
+    VEC(struct capacity_request) requests; /* of a copy */
+    size_t fits;
+    uint32_t *copies; /* by row */
+};
+
+struct capacity_run {
+    struct capacity_share *shares; /* one, or all templates together */
+    uint32_t shares_len;
+    size_t sets;
+    bool limited; /* ended by `max` */
+    struct capacity_stop stop;
+    struct fact_total *totals; /* as of a simulation; before: without the copies */
+    size_t totals_len;
+};
+
+struct capacity {
+    struct input *input;
+    struct simulation simulation; /* of the last run; `after`: with its copies */
+    bool together;
+    VEC(struct capacity_run) runs;
+    struct arena arena;
+};
+
+/* The templates are those of the input. */
+int capacity_find(struct capacity *capacity, struct input *input, const struct capacity_options *options,
+                  struct error *err);
+void capacity_release(struct capacity *capacity);
+
+#endif

@@ -1,0 +1,249 @@
+"""`berth capacity`: how many more copies fit, where, and what stops the next one; the same as `simulate` decides."""
+import collections
+import json
+import random
+
+import cli
+
+ZONE = "topology.kubernetes.io/zone"
+HOST = "kubernetes.io/hostname"
+
+
+class Case(cli.Case):
+    def run_capacity(self, objects, *args):
+        return self.berth("capacity", "-f", self.write("cluster.json", objects), *args)
+
+    def capacity(self, objects, *args):
+        result = self.run_capacity(objects, "-o", "json", *args)
+        self.assertEqual(result.code, 0, result.err)
+        return result.json
+
+    def template(self, *objects):
+        return self.write("template.json", list(objects))
+
+    def one(self, objects, *args):
+        report = self.capacity(objects, *args)
+        self.assertEqual(len(report["templates"]), 1)
+        return report["templates"][0]
+
+
+def copies(template):
+    return {row["name"]: row["copies"] for row in template["nodes"]}
+
+
+class Counting(Case):
+    NODES = [cli.node("a", cpu="2"), cli.node("b", cpu="1")]
+
+    def test_shape(self):
+        report = self.capacity([*self.NODES, cli.pod("there", on="a", cpu="500m")],
+                               self.template(cli.pod("web", cpu="400m", namespace="shop")))
+        self.assertEqual((report["apiVersion"], report["kind"], report["sets"]), ("berth.dev/v1", "Capacity", None))
+        web = report["templates"][0]
+        self.assertEqual((web["kind"], web["namespace"], web["name"], web["share"]), ("Pod", "shop", "web", 1))
+        self.assertEqual(web["requests"], {"cpuMilli": 400})
+        self.assertEqual((web["fits"], web["limited"], copies(web)), (5, False, {"a": 3, "b": 2}))
+        self.assertEqual({row["name"]: (row["allocatable"]["cpuMilli"], row["before"]["cpuMilli"], row["after"]["cpuMilli"])
+                          for row in report["nodes"]}, {"a": (2000, 500, 1700), "b": (1000, 0, 800)})
+        cpu = web["resources"]["cpuMilli"]
+        self.assertEqual((cpu["allocatable"], cpu["before"], cpu["after"], cpu["free"], cpu["largestHole"]),
+                         (3000, 500, 2500, 500, 300))
+        self.assertEqual(report["summary"], {"nodes": 2, "running": 1, "placedFirst": 0, "pending": 0})
+
+    def test_what_stops_the_next_one(self):
+        nodes = [*self.NODES, cli.node("c", taints=[{"key": "k", "effect": "NoSchedule"}])]
+        stop = self.one(nodes, self.template(cli.pod("web", cpu="400m")))["stop"]
+        self.assertTrue(stop["message"].startswith("0/3 nodes are available: 1 node(s) had untolerated taint(s), "
+                                                   "2 Insufficient cpu."), stop["message"])
+        self.assertEqual(stop["reasons"], [
+            {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "nodes": 2, "example": "a"},
+            {"plugin": "TaintToleration", "reasons": ["node(s) had untolerated taint(s)"], "nodes": 1, "example": "c"}])
+        self.assertEqual(stop["scarce"], {"resource": "cpuMilli", "needs": 400, "nodes": 2, "free": 200,
+                                          "mostFree": 200, "mostFreeNode": "b"})
+
+    def test_no_resource_is_scarce(self):
+        term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOST}
+        web = cli.pod("web", labels={"app": "x"},
+                      affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+        found = self.one(self.NODES, self.template(web))
+        self.assertEqual((found["fits"], copies(found), found["stop"]["scarce"]), (2, {"a": 1, "b": 1}, None))
+        self.assertEqual(found["stop"]["reasons"][0]["plugin"], "InterPodAffinity")
+
+    def test_pods_are_scarce_too(self):
+        stop = self.one([cli.node("a", pods="3")], self.template(cli.pod("web", cpu="1m")))["stop"]
+        self.assertEqual((stop["scarce"]["resource"], stop["scarce"]["needs"]), ("pods", 1))
+
+    def test_a_resource_that_no_node_has(self):
+        web = cli.pod("web")
+        web["spec"]["containers"][0]["resources"]["requests"]["example.com/fpga"] = "1"
+        found = self.one(self.NODES, self.template(web))
+        self.assertEqual((found["fits"], found["stop"]["scarce"]["resource"], found["stop"]["scarce"]["nodes"]),
+                         (0, "example.com/fpga", 2))
+
+    def test_max(self):
+        found = self.one(self.NODES, "--max", "4", self.template(cli.pod("web", cpu="100m")))
+        self.assertEqual((found["fits"], found["limited"], found["stop"]), (4, True, None))
+        found = self.one(self.NODES, "--max", "30", self.template(cli.pod("web", cpu="100m")))
+        self.assertEqual((found["fits"], found["limited"], found["stop"]), (30, True, None))
+        found = self.one(self.NODES, "--max", "31", self.template(cli.pod("web", cpu="100m")))
+        self.assertEqual((found["fits"], found["limited"]), (30, False))
+
+    def test_ports_and_gates(self):
+        web = cli.pod("web")
+        web["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        self.assertEqual(copies(self.one(self.NODES, self.template(web))), {"a": 1, "b": 1})
+        gated = self.one(self.NODES, self.template(cli.pod("web", schedulingGates=[{"name": "x"}])))
+        self.assertEqual(gated["fits"], 0)
+        self.assertIn("gate", gated["stop"]["message"])
+
+    def test_pods_that_wait_have_their_turn_first(self):
+        report = self.capacity([*self.NODES, cli.pod("waits", cpu="1"), cli.pod("too-big", cpu="9")],
+                               self.template(cli.pod("web", cpu="1")))
+        self.assertEqual((report["templates"][0]["fits"], report["summary"]["placedFirst"], report["summary"]["pending"]),
+                         (2, 1, 1))
+        self.assertEqual(report["templates"][0]["resources"]["cpuMilli"]["before"], 1000)
+
+    def test_copies_do_not_preempt(self):
+        objects = [*self.NODES, cli.pod("low", on="a", cpu="2", priority=-5)]
+        found = self.one(objects, self.template(cli.pod("web", cpu="500m", priority=10)))
+        self.assertEqual((found["fits"], found["stop"]["victims"], copies(found)), (2, 1, {"b": 2}))
+        self.assertEqual(self.one(objects, self.template(cli.pod("web", cpu="500m")))["stop"]["victims"], 1)
+
+    def test_nodes_of_unlike_zones(self):
+        nodes = [cli.node("a", cpu="8", labels={ZONE: "x"}), cli.node("b", cpu="1", labels={ZONE: "y"})]
+        spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
+                   "labelSelector": {"matchLabels": {"app": "web"}}}]
+        web = cli.pod("web", cpu="500m", labels={"app": "web"}, topologySpreadConstraints=spread)
+        self.assertEqual(copies(self.one(nodes, self.template(web))), {"a": 3, "b": 2})
+
+    def test_table(self):
+        result = self.run_capacity(self.NODES, self.template(cli.pod("web", cpu="400m")))
+        for words in ("Pod default/web: a copy needs 0.4 cpu", "7 more copies fit, on 2 nodes: a (5), b (2)",
+                      "What stops the next one", "0/2 nodes are available: 2 Insufficient cpu.",
+                      "Scarce: cpu. A copy needs 0.4; 2 nodes have less: 0.2 in all, at most 0.2 (b)"):
+            self.assertIn(words, result.out)
+        self.assertNotIn("loading took", result.out)
+        self.assertIn("loading took", self.run_capacity(self.NODES, "--timing", "--max", "1",
+                                                        self.template(cli.pod("web"))).out)
+
+
+class Templates(Case):
+    NODES = [cli.node("a", cpu="2"), cli.node("b", cpu="2")]
+
+    def test_workloads_of_the_input(self):
+        claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}]
+        objects = [*self.NODES, cli.workload("Deployment", "web", cpu="500m", replicas=1),
+                   cli.workload("StatefulSet", "db", cpu="1", replicas=1, volumeClaimTemplates=claims),
+                   cli.workload("Job", "sum", cpu="500m", parallelism=0), cli.pod("alone", on="a", cpu="500m"),
+                   cli.workload("ReplicaSet", "rs", cpu="500m", replicas=0),
+                   cli.workload("ReplicationController", "rc", cpu="500m", replicas=0),
+                   {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+                    "provisioner": "x", "volumeBindingMode": "WaitForFirstConsumer"}]
+        words = ["deploy/default/web", "sts/db", "job/sum", "pod/alone", "replicaset/default/rs", "rc/rc"]
+        report = self.capacity(objects, *words)
+        self.assertEqual([(row["kind"], row["fits"]) for row in report["templates"]],
+                         [("Deployment", 4), ("StatefulSet", 2), ("Job", 4), ("Pod", 4), ("ReplicaSet", 4),
+                          ("ReplicationController", 4)])
+        self.assertIsNone(report["nodes"][0]["after"])
+        for word, row in zip(words, report["templates"]): # each alone is as if there were no other
+            self.assertEqual(self.one(objects, word)["nodes"], row["nodes"])
+
+    def test_a_daemon_set_is_tied_to_no_node(self):
+        objects = [*self.NODES, cli.workload("DaemonSet", "agent", cpu="500m")]
+        self.assertEqual(self.one(objects, "ds/agent")["fits"], 6)
+
+    def test_files(self):
+        several = self.template(cli.workload("Deployment", "web", cpu="1", replicas=9), cli.pod("p", cpu="2"))
+        report = self.capacity(self.NODES, several)
+        self.assertEqual([(row["name"], row["fits"]) for row in report["templates"]], [("p", 2), ("web", 4)])
+        self.assertEqual(report["summary"]["pending"] + report["summary"]["placedFirst"], 0)
+
+    def test_what_a_file_brings_along(self):
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"},
+                 "spec": {"accessModes": ["ReadWriteOncePod"], "volumeName": "v"}, "status": {"phase": "Bound"}}
+        claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"},
+                  "spec": {"accessModes": ["ReadWriteOncePod"], "capacity": {"storage": "1Gi"},
+                           "claimRef": {"name": "c", "namespace": "default"}}}
+        web = cli.pod("web", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
+        found = self.one(self.NODES, self.template(web, claim, volume))
+        self.assertEqual(found["fits"], 1)
+        self.assertIn("ReadWriteOncePod", found["stop"]["message"])
+
+    def test_together(self):
+        web, api = (self.write(name + ".json", [cli.pod(name, cpu=cpu)]) for name, cpu in (("web", "300m"), ("api", "1")))
+        report = self.capacity([cli.node("a", cpu="4")], "--together", "3=" + web, api)
+        self.assertEqual((report["sets"], [(row["name"], row["share"], row["fits"]) for row in report["templates"]]),
+                         (2, [("web", 3, 6), ("api", 1, 2)]))
+        self.assertIsNotNone(report["templates"][0]["stop"])
+        self.assertIsNone(report["templates"][1]["stop"])
+        self.assertEqual(report["nodes"][0]["after"]["cpuMilli"], 3800)
+        self.assertEqual(self.capacity([cli.node("a", cpu="4")], "--together", "--max", "1", "3=" + web, api)["sets"], 1)
+        self.assertIn("2 complete sets fit.", self.run_capacity([cli.node("a", cpu="4")], "--together", "3=" + web, api).out)
+
+    def test_what_is_refused(self):
+        self.refuse(self.run_capacity(self.NODES), "wants a template")
+        self.refuse(self.run_capacity(self.NODES, "web"), '"web" is neither a file nor')
+        self.refuse(self.run_capacity(self.NODES, "deploy/shop/web"), "no Deployment shop/web in the input")
+        self.refuse(self.run_capacity(self.NODES, "nowhere.yaml"), "nowhere.yaml")
+        self.refuse(self.run_capacity(self.NODES, "0=deploy/shop/web"), "from 1 to 1000")
+        self.refuse(self.run_capacity(self.NODES, self.template(cli.node("n"))), "no Pod and no workload")
+        self.refuse(self.run_capacity(self.NODES, self.template(cli.pod("p", schedulerName="other"))), '"other"')
+
+
+class AsSimulated(Case):
+    """The copies of a Deployment go where `simulate` puts its replicas, and the first that does not fit gets the same message."""
+
+    def cluster(self, rng):
+        apps = [{"app": name} for name in "abc"]
+        nodes = [cli.node("n%d" % i, cpu=rng.choice(["1", "2", "4"]), pods=rng.choice(["5", "12", "110"]),
+                          labels={ZONE: rng.choice("xyz")}, unschedulable=rng.random() < 0.05,
+                          taints=[{"key": "k", "effect": rng.choice(["NoSchedule", "PreferNoSchedule"])}]
+                          if rng.random() < 0.2 else None) for i in range(rng.randint(1, 25))]
+        pods = [cli.pod("p%d" % i, on=rng.choice(nodes)["metadata"]["name"], cpu="%dm" % rng.randint(0, 600),
+                        labels=rng.choice(apps), priority=rng.choice([0, 5])) for i in range(rng.randint(0, 40))]
+        return nodes + pods, apps
+
+    def workload(self, rng, apps):
+        more = {}
+        selector = {"matchLabels": rng.choice(apps)}
+        if rng.random() < 0.5:
+            more["topologySpreadConstraints"] = [
+                {"maxSkew": rng.randint(1, 3), "topologyKey": key, "labelSelector": selector,
+                 "whenUnsatisfiable": rng.choice(["DoNotSchedule", "ScheduleAnyway"])}
+                for key in rng.sample([ZONE, HOST], rng.randint(1, 2))]
+        if rng.random() < 0.4:
+            kind = rng.choice(["podAffinity", "podAntiAffinity"])
+            term = {"labelSelector": selector, "topologyKey": rng.choice([ZONE, HOST])}
+            more["affinity"] = {kind: rng.choice([
+                {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+                {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 7, "podAffinityTerm": term}]}])}
+        if rng.random() < 0.2:
+            more["tolerations"] = [{"operator": "Exists"}]
+        found = cli.workload("Deployment", "web", cpu="%dm" % rng.choice([0, 50, 130, 400, 900]), labels=rng.choice(apps),
+                             pod_spec_more=more)
+        if rng.random() < 0.2:
+            found["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        return found
+
+    def compare(self, seed):
+        rng = random.Random(seed)
+        objects, apps = self.cluster(rng)
+        web = self.workload(rng, apps)
+        args = ["--seed", str(rng.randint(1, 99))]
+        if rng.random() < 0.5:
+            args += ["--percentage-of-nodes-to-score", str(rng.choice([0, 10, 50, 100]))]
+        found = self.one(objects, *args, self.template(web))
+        web["spec"]["replicas"] = found["fits"] + 1
+        report = self.simulate([*objects, web], *args)
+        rows = [row for row in report["placements"] if row["pod"]["name"].startswith("web-")]
+        self.assertEqual(collections.Counter(row["node"] for row in rows[:-1]), copies(found), "seed %d" % seed)
+        self.assertEqual((rows[-1]["node"], rows[-1]["message"]), (None, found["stop"]["message"]), "seed %d" % seed)
+        return found["fits"]
+
+    def test_random_clusters(self):
+        fits = [self.compare(seed) for seed in range(60)]
+        self.assertTrue(any(fits) and max(fits) > 20, json.dumps(fits))
+
+
+if __name__ == "__main__":
+    cli.main()
