@@ -37,7 +37,8 @@
         const most = options.most || Math.max(1e-9, ...options.rows.map(sum));
         const used = options.names.map((name, i) => options.rows.some((row) => row.values[i]));
         const chart = el("div", { class: "bars" },
-            berth.legend(options.names.map((name, i) => [options.classes ? options.classes[i] : berth.series(i), name]).filter((e, i) => used[i])),
+            options.names.length > 1 ? berth.legend(options.names.map((name, i) =>
+                [options.classes ? options.classes[i] : berth.series(i), name]).filter((entry, i) => used[i])) : null,
             el("ol", { "aria-label": options.caption }, options.rows.map((row) => bar(options, row, most))));
         return berth.figure(options.caption, chart, () => barTable(options));
     };
@@ -65,9 +66,9 @@
         return points;
     }
 
-    // About `count` round numbers from 0 to `most`.
-    function ticks(most, count) {
-        const raw = Math.max(most, 1e-9) / count, power = Math.pow(10, Math.floor(Math.log10(raw)));
+    // About `count` round numbers from 0 to `most`; of whole things no halves.
+    function ticks(most, count, isWhole) {
+        const raw = Math.max(most / count, isWhole ? 1 : 1e-9), power = Math.pow(10, Math.floor(Math.log10(raw)));
         const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
         const found = [];
         for (let at = 0; at <= most * 1.0001; at += step)
@@ -81,14 +82,17 @@
         const most = Math.max(1, ...options.series.map((series) => series.values.reduce((a, b) => Math.max(a, b), 0)));
         const px = (at) => LEFT + (at - x0) / (x1 - x0) * (width - LEFT - RIGHT);
         const py = (value) => HEIGHT - BOTTOM - value / most * (HEIGHT - TOP - BOTTOM);
-        const grid = ticks(most, 4).map((value) => [
+        const isWhole = options.series.every((series) => series.values.every(Number.isInteger));
+        const grid = ticks(most, 4, isWhole).map((value) => [
             svg("line", { x1: LEFT, x2: width - RIGHT, y1: py(value), y2: py(value), class: "grid-line" }),
             svg("text", { x: LEFT - 8, y: py(value) + 4, class: "tick end" }, berth.number(value))]);
         const along = [];
         for (let i = 0; i <= 4; i++) {
-            const at = x0 + (x1 - x0) * i / 4;
+            const at = x0 + (x1 - x0) * i / 4, text = options.xText(at);
+            if (along.length && along[along.length - 1].textContent === text)
+                continue;
             along.push(svg("text", { x: px(at), y: HEIGHT - 8, class: "tick " + (i === 0 ? "start" : i === 4 ? "end" : "middle") },
-                options.xText(at)));
+                text));
         }
         const marks = (options.marks || []).slice(0, 400).map((mark) =>
             svg("line", { x1: px(mark.x), x2: px(mark.x), y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM + 6, class: "mark" }));

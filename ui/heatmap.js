@@ -2,7 +2,7 @@
 //
 //     berth.heatMap({ label: "Nodes by use of cpu", groups: [{ name: "zone-a", items: [0, 1, 2] }],
 //                     colour: (item) => berth.heat(0.5), describe: (item) => ["node-1", "cpu 2 of 4"],
-//                     onselect: (item) => ... })
+//                     onselect: (item) => ..., height_px: 340 })
 //
 // One canvas, so that 5,000 nodes cost nothing. With the keyboard: arrow keys go from square to square and screen readers
 // hear what it is, Home and End go to the ends, Enter selects. The element has update(changes) and select(item).
@@ -11,47 +11,40 @@
     const el = berth.el;
     const TITLE_PX = 20, GROUP_GAP_PX = 10;
 
-    // The side of a square, so that all of them take a height that fits on a screen.
-    function sideOf(count, width) {
-        for (const side of [44, 36, 30, 24, 20, 16, 13, 11, 9, 8, 7])
-            if (Math.ceil(count / Math.max(1, Math.floor(width / side))) * side <= 340)
-                return side;
-        return 6;
-    }
+    const SIDES = [44, 36, 30, 24, 20, 16, 13, 11, 9, 8, 7, 6], CHAR_PX = 7;
 
-    function layOut(state) {
-        const width = Math.max(60, state.root.clientWidth);
-        const count = state.groups.reduce((sum, group) => sum + group.items.length, 0);
-        const side = sideOf(count + state.groups.length * 4, width);
-        const titled = state.groups.length > 1 || state.groups[0] && state.groups[0].name;
-        // Small groups stand side by side.
+    // Where groups stand with squares of this side; small ones stand side by side.
+    function arrange(groups, side, width) {
+        const across = Math.max(1, Math.floor(width / side)), titled = groups.length > 1 || groups[0] && groups[0].name;
+        const boxes = [];
         let x = 0, y = 0, rowHeight = 0;
-        state.cells = [];
-        state.titles = [];
-        const charWidth = 7;
-        for (const group of state.groups) {
+        for (const group of groups) {
             const text = group.name + " (" + berth.number(group.items.length) + ")";
-            const across = Math.max(1, Math.floor(width / side));
             const compact = Math.ceil(Math.sqrt(group.items.length * 2.2));
-            const columns = state.groups.length < 2 || 2 * compact > across ? across : compact;
-            const rows = Math.ceil(group.items.length / columns);
-            const groupWidth = Math.max(columns * side, titled ? text.length * charWidth : 0);
+            const columns = groups.length < 2 || 2 * compact > across ? across : compact;
+            const groupWidth = Math.max(columns * side, titled ? text.length * CHAR_PX : 0);
             if (x > 0 && x + groupWidth > width) {
                 x = 0;
                 y += rowHeight + GROUP_GAP_PX;
                 rowHeight = 0;
             }
-            if (titled)
-                state.titles.push({ text, x, y });
             const top = y + (titled ? TITLE_PX : 0);
-            group.items.forEach((item, i) =>
-                state.cells.push({ item, x: x + i % columns * side, y: top + Math.floor(i / columns) * side }));
-            rowHeight = Math.max(rowHeight, top - y + rows * side);
+            boxes.push({ group, text: titled ? text : "", x, y, top, columns });
+            rowHeight = Math.max(rowHeight, top - y + Math.ceil(group.items.length / columns) * side);
             x += groupWidth + 2 * GROUP_GAP_PX;
         }
-        state.side = side;
-        state.width = width;
-        state.height = y + rowHeight + 4;
+        return { boxes, height: y + rowHeight + 4 };
+    }
+
+    // The largest squares that take at most the wanted height.
+    function layOut(state) {
+        const width = Math.max(60, state.root.clientWidth);
+        const side = SIDES.find((one) => arrange(state.groups, one, width).height <= state.height_px) || SIDES[SIDES.length - 1];
+        const { boxes, height } = arrange(state.groups, side, width);
+        state.titles = boxes.filter((box) => box.text);
+        state.cells = boxes.flatMap((box) => box.group.items.map((item, i) =>
+            ({ item, x: box.x + i % box.columns * side, y: box.top + Math.floor(i / box.columns) * side })));
+        Object.assign(state, { side, width, height });
         state.at = new Map(state.cells.map((cell, i) => [cell.item, i]));
     }
 
@@ -171,7 +164,7 @@
         const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "heat map",
             "aria-label": options.label + ". Arrow keys go from one to the next, Enter selects." });
         const root = el("div", { class: "heat-map" }, canvas);
-        const state = { onselect: () => {}, current: 0, selected: null, cells: [], root, canvas, ...options };
+        const state = { onselect: () => {}, current: 0, selected: null, height_px: 340, cells: [], root, canvas, ...options };
         listen(state);
         root.update = (changes) => {
             Object.assign(state, changes);

@@ -107,8 +107,7 @@ static bool read_list(yyjson_val *data, const char *key, struct arena *arena, st
         ret->items = arena_array(arena, struct str, yyjson_arr_size(list) + 1);
         yyjson_arr_foreach(list, index, count, item) {
             ok = ok && yyjson_is_str(item);
-            struct str name = { yyjson_get_str(item), (uint32_t)yyjson_get_len(item) };
-            ret->items[ret->len++] = arena_str(arena, name);
+            ret->items[ret->len++] = arena_str(arena, doc_text(item));
         }
     }
     yyjson_doc_free(doc);

@@ -53,6 +53,7 @@ struct pod_info {
     uint32_t row;                   /* the node it occupies, or ROW_NONE */
     uint32_t slot;                  /* where in that node's list */
     uint32_t label_slot, term_slot; /* where in the lists of its labels' and terms' owners */
+    uint32_t copies;                /* that are on the node as well: cluster_place_copy() */
     uint32_t nominated_row;
     int32_t priority;
     int64_t placed_ns; /* since 1970: when it was placed here; 0: not here */
@@ -279,8 +280,8 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod);
 /* One more pod like this one, which is on a node, is there too: for pods without claims that differ in nothing but
  * their names. It costs a few bytes. While there are copies, they and the pods before them stay where they are. */
 void cluster_place_copy(struct cluster *cluster, struct pod_info *pod);
-/* The pod, or a copy of it, was the last one that came to any node, and leaves. `others_stay`: of the same pod. */
-void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod, bool others_stay);
+/* A copy of the pod leaves, or the pod itself where it has none; of all copies the one that came last. */
+void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod);
 /* What the pod's claims take of its node from now on, whatever its status says. The list is copied. */
 void cluster_set_node_claims(struct cluster *cluster, struct pod_info *pod,
                              const struct node_claim_list *list);

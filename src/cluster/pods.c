@@ -292,14 +292,22 @@ void pod_labels_moved(struct pod_info *pod, struct label_owner *from)
         return;
     placed_drop(from, pod, label_slot);
     placed_add(pod->class->labels, pod, label_slot);
+    for (size_t i = from->placed.len; pod->copies && from != pod->class->labels && i-- > 0;)
+        if (from->placed.items[i].pod == pod) {
+            pod->label_slot = (uint32_t)i;
+            placed_drop(from, pod, label_slot);
+            placed_add(pod->class->labels, pod, label_slot);
+        }
 }
 
 void pod_amounts_moved(struct cluster *cluster, const struct pod_info *pod, const struct pod_usage *from)
 {
     if (pod->row == ROW_NONE || !cluster->resources_moved)
         return;
-    row_account(cluster, pod->row, from, -1);
-    row_account(cluster, pod->row, pod_used(pod), +1);
+    for (uint32_t i = 0; i <= pod->copies; i++) {
+        row_account(cluster, pod->row, from, -1);
+        row_account(cluster, pod->row, pod_used(pod), +1);
+    }
 }
 
 static void count_placed(struct cluster *cluster, const struct pod_info *pod, int sign)
@@ -374,29 +382,38 @@ void cluster_displace(struct cluster *cluster, struct pod_info *pod)
 }
 
 /* ---- copies ---- */
-/* A copy is another entry in each list that the pod is in. What takes copies off again takes the newest first, which is
- * the last entry of each list: slots need not be kept for each of them. */
+/* A copy is another entry of the pod in each list that the pod is in. Slots are those of the last one that came. */
 void cluster_place_copy(struct cluster *cluster, struct pod_info *pod)
 {
     uint32_t row = pod->row;
     assert(row != ROW_NONE && !pod->class->has_claims);
     pod->row = ROW_NONE;
     cluster_place(cluster, pod, row);
+    pod->copies++;
 }
 
-void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod, bool others_stay)
+/* The copy that came last is at the end of a list, or near it. */
+#define slot_of_copy(vec, field, pod) \
+    ({ \
+        size_t at_ = (vec)->len; \
+        while ((vec)->items[--at_] field != (pod)) \
+            ; \
+        (uint32_t)at_; \
+    })
+
+void cluster_displace_copy(struct cluster *cluster, struct pod_info *pod)
 {
     const struct pod_class *cls = pod->class;
     uint32_t row = pod->row;
     struct node_entry *node = &cluster->nodes.items[row];
-    pod->slot = (uint32_t)node->pods.len - 1;
-    pod->label_slot = (uint32_t)cls->labels->placed.len - 1;
+    pod->slot = slot_of_copy(&node->pods, , pod);
+    pod->label_slot = slot_of_copy(&cls->labels->placed, .pod, pod);
     if (cls->has_affinity_section)
-        pod->term_slot = (uint32_t)cls->terms->placed.len - 1;
-    assert(node->pods.items[pod->slot] == pod && cls->labels->placed.items[pod->label_slot].pod == pod);
+        pod->term_slot = slot_of_copy(&cls->terms->placed, .pod, pod);
     cluster_displace(cluster, pod);
-    if (!others_stay)
+    if (!pod->copies)
         return;
+    pod->copies--;
     pod->row = row;
     ports_add(&node->ports, cls->ports, cls->ports_len);
 }

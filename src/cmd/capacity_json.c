@@ -58,6 +58,21 @@ static void put_stop(struct json_writer *json, const struct capacity *capacity,
     json_end_object(json);
 }
 
+static void put_more(struct json_writer *json, const struct capacity_run *run, size_t share)
+{
+    json_member_array(json, "oneMore");
+    vec_for(&run->more, more) {
+        json_begin_line(json);
+        output_member_text(json, "nodeType", more->type.name);
+        output_member_text(json, "zone", more->type.zone);
+        json_member_str(json, "example", more->type.of->meta.name);
+        json_member_int(json, "nodes", more->type.nodes);
+        json_member_int(json, "adds", (int64_t)more->adds[share]);
+        json_end_line(json);
+    }
+    json_end_array(json);
+}
+
 static void put_share(struct json_writer *json, const struct capacity *capacity,
                       const struct capacity_run *run, const struct capacity_share *share)
 {
@@ -91,9 +106,8 @@ static void put_share(struct json_writer *json, const struct capacity *capacity,
         put_stop(json, capacity, &run->stop);
     else
         output_member_null(json, "stop");
-    json_member_array(json, "oneMore");
-    json_end_array(json);
-    simulate_json_totals(json, cluster_of(capacity), run->totals, run->totals_len);
+    put_more(json, run, (size_t)(share - run->shares));
+    simulate_json_totals(json, cluster_of(capacity), false, run->totals, run->totals_len);
     json_end_object(json);
     free(nodes);
 }
@@ -105,10 +119,13 @@ static void put_nodes(struct json_writer *json, const struct capacity *capacity)
     struct meta **nodes = load_sorted(&capacity->input->load, KIND_NODE);
     json_member_array(json, "nodes");
     for (size_t i = 0; i < capacity->input->load.objects[KIND_NODE].len; i++)
-        simulate_json_node(
-            json, cluster,
-            &(struct fact_place){ nodes[i], cluster_row(cluster, nodes[i]->name), CHANGE_NONE },
-            &simulation->before, capacity->runs.len == 1 ? &simulation->after : NULL);
+        simulate_json_node(json, cluster,
+                           &(struct node_json){
+                               .meta = nodes[i],
+                               .row = cluster_row(cluster, nodes[i]->name),
+                               .before = &simulation->before,
+                               .after = capacity->runs.len == 1 ? &simulation->after : NULL,
+                           });
     json_end_array(json);
     free(nodes);
 }

@@ -42,7 +42,8 @@ static int most_copies(const void *a, const void *b)
 
 /* "42 more copies fit, on 3 nodes: n1 (20), n2 (20), n3 (2)". */
 static void print_fits(const struct capacity *capacity, const struct capacity_run *run,
-                       const struct capacity_share *share, struct term *term)
+                       const struct capacity_share *share, const struct capacity_view *view,
+                       struct term *term)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     place_vec places = { 0 };
@@ -56,12 +57,13 @@ static void print_fits(const struct capacity *capacity, const struct capacity_ru
         strbuf_puts(&text, " at least (--max)");
     if (places.len)
         strbuf_printf(&text, ", on %s:", counted(places.len, "node"));
-    for (size_t i = 0; i < MIN(places.len, (size_t)NODES_SHOWN); i++)
+    size_t shown = view->verbose ? places.len : MIN(places.len, (size_t)NODES_SHOWN);
+    for (size_t i = 0; i < shown; i++)
         strbuf_printf(&text, "%s " STR_FMT " (%s)", i ? "," : "",
                       STR_ARG(cluster_node_name(cluster_of(capacity), places.items[i].row)),
                       grouped(places.items[i].copies));
-    if (places.len > NODES_SHOWN)
-        strbuf_printf(&text, " and %s more", grouped((int64_t)(places.len - NODES_SHOWN)));
+    if (places.len > shown)
+        strbuf_printf(&text, " and %s more", grouped((int64_t)(places.len - shown)));
     term_wrap(term, 2, strbuf_slice(&text));
     vec_release(&places);
 }
@@ -122,6 +124,36 @@ static void print_stop(const struct capacity *capacity, const struct capacity_st
     print_scarce(capacity, &stop->scarce, term);
 }
 
+/* ---- one more node ---- */
+static void print_more(const struct capacity_run *run, const struct capacity_view *view, struct term *term)
+{
+    _cleanup_(grid_release) struct grid grid = { 0 };
+    size_t shown = MIN(run->more.len, (size_t)view->top);
+    if (!shown)
+        return;
+    strbuf_putc(term->out, '\n');
+    grid_columns(&grid, "ONE MORE NODE|ZONE|SUCH AS|>NOW");
+    for (uint32_t i = 0; i < run->shares_len; i++) {
+        struct str name = run->shares[i].template->object->name;
+        grid_column(&grid, true,
+                    run->shares_len == 1 ? "ADDS"
+                                         : arena_printf(&grid.arena, "ADDS " STR_FMT, STR_ARG(name)).ptr);
+    }
+    for (size_t i = 0; i < shown; i++) {
+        const struct capacity_more *more = &run->more.items[i];
+        grid_str(&grid, PAINT_NONE, str_empty(more->type.name) ? STR("-") : more->type.name);
+        grid_str(&grid, PAINT_NONE, str_empty(more->type.zone) ? STR("-") : more->type.zone);
+        grid_str(&grid, PAINT_NONE, more->type.of->meta.name);
+        grid_count(&grid, more->type.nodes);
+        for (uint32_t n = 0; n < run->shares_len; n++)
+            grid_count(&grid, more->adds[n]);
+    }
+    grid_print(&grid, term, 2);
+    if (run->more.len > shown)
+        term_paint(term, PAINT_DIM, "  and %s more types of nodes; --top shows more of them\n",
+                   grouped((int64_t)(run->more.len - shown)));
+}
+
 /* ---- all of it ---- */
 static void print_run(const struct capacity *capacity, const struct capacity_run *run,
                       const struct capacity_view *view, struct term *term)
@@ -129,12 +161,13 @@ static void print_run(const struct capacity *capacity, const struct capacity_run
     strbuf_putc(term->out, '\n');
     for (uint32_t i = 0; i < run->shares_len; i++) {
         print_template(&run->shares[i], term);
-        print_fits(capacity, run, &run->shares[i], term);
+        print_fits(capacity, run, &run->shares[i], view, term);
     }
     if (capacity->together)
         term_paint(term, PAINT_BOLD, "%s fit%s.\n", counted(run->sets, "complete set"),
                    run->sets == 1 ? "s" : "");
     print_stop(capacity, &run->stop, view, term);
+    print_more(run, view, term);
     simulate_print_totals(cluster_of(capacity), run->totals, run->totals_len, term);
 }
 
@@ -143,7 +176,7 @@ void capacity_table(const struct capacity *capacity, const struct capacity_view 
     const struct simulation *simulation = &capacity->simulation;
     strbuf_printf(term->out, "%s, %s", counted(cluster_of(capacity)->live_nodes, "node"),
                   counted(capacity->input->running, "running pod"));
-    if (simulation->pods)
+    if (simulation->scheduled || simulation->waiting.len)
         strbuf_printf(term->out, "; of the pods that wait, %s got a node first, and %s still %s",
                       grouped((int64_t)simulation->scheduled), grouped((int64_t)simulation->waiting.len),
                       simulation->waiting.len == 1 ? "waits" : "wait");

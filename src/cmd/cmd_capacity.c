@@ -2,24 +2,33 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/timestamp.h"
 #include "cmd/capacity_print.h"
 #include "cmd/common.h"
+
+/* As the tool of that name prints it. */
+enum { OUTPUT_REVIEW = OUTPUT_JSON + 1 };
 
 struct capacity_settings {
     struct input_settings input;
     int64_t seed, top, percentage, max; /* percentage -1: as configured */
-    const char *html, *now;
-    bool together, timing, no_extenders;
+    struct texts nodes, pod_specs;
+    const char *html, *now, *closed;
+    bool together, verbose, timing, no_extenders;
 };
 
 static const struct option_row rows[] = {
-    OUTPUT_OPTION(struct capacity_settings, input, "table|json"),
+    OUTPUT_OPTION(struct capacity_settings, input, "table|json|cluster-capacity-json"),
     { 0, "max", "N", OPTION_NUMBER, offsetof(struct capacity_settings, max),
       "Stop at so many copies of a template, or sets with --together (default: 10,000,000 copies).", 1,
       COPIES_MAX },
     { 0, "together", NULL, OPTION_FLAG, offsetof(struct capacity_settings, together),
       "Place all templates together, a copy of each in turn, or as many as their numbers say (3=FILE), and "
       "count complete sets. Without it each is tried alone." },
+    { 0, "with-node", "NODE|FILE", OPTION_TEXTS, offsetof(struct capacity_settings, nodes),
+      "Of which type one more node is tried: as a node of the input, or as the nodes of a file. May be given "
+      "again (default: each type of the input)." },
     HTML_OPTION(struct capacity_settings, html),
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct capacity_settings, seed),
       "Decides choices among equal nodes (default: 1). The same input and seed give the same output.", 0,
@@ -33,6 +42,16 @@ static const struct option_row rows[] = {
       "Decide as at this time, such as 2026-01-31T12:00:00Z. Default: now." },
     { 0, "no-extenders", NULL, OPTION_FLAG, offsetof(struct capacity_settings, no_extenders),
       "Do not ask the extenders of the configuration. They are asked about every copy." },
+    { 0, "verbose", NULL, OPTION_FLAG, offsetof(struct capacity_settings, verbose),
+      "The table names every node that gets copies." },
+    { 0, "podspec", "FILE", OPTION_TEXTS, offsetof(struct capacity_settings, pod_specs),
+      "A template, as cluster-capacity takes it. May be given again." },
+    { 0, "max-limit", "N", OPTION_NUMBER, offsetof(struct capacity_settings, max),
+      "The same as --max; 0: no limit.", 0, COPIES_MAX },
+    { 0, "default-config", "FILE", OPTION_TEXT, offsetof(struct capacity_settings, input.config),
+      "The same as --config." },
+    { 0, "exclude-nodes", "NAMES", OPTION_TEXT, offsetof(struct capacity_settings, closed),
+      "Nodes, with commas between, that get no copies, as if they were cordoned." },
     { 0, "timing", NULL, OPTION_FLAG, offsetof(struct capacity_settings, timing),
       "Also print how long it took, which differs from run to run." },
     { 0 },
@@ -48,13 +67,17 @@ static void warn(const struct capacity *capacity)
                 counted(capacity->simulation.foreign, "pod"), STR_ARG(capacity->simulation.foreign_name));
 }
 
-static int print(const struct capacity *capacity, const struct capacity_settings *settings,
+static int print(const struct capacity *capacity, const struct capacity_settings *settings, int64_t wall_ns,
                  double load_seconds, double decide_seconds)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
+    char time[TIMESTAMP_LEN + 1];
     const struct capacity_view view = { .top = (uint32_t)settings->top,
                                         .timing = settings->timing,
+                                        .verbose = settings->verbose,
+                                        .max = settings->max,
+                                        .time = timestamp_format(wall_ns / NS_PER_S, time),
                                         .load_seconds = load_seconds,
                                         .decide_seconds = decide_seconds };
     if (settings->html || settings->input.output == OUTPUT_JSON)
@@ -62,7 +85,9 @@ static int print(const struct capacity *capacity, const struct capacity_settings
     int r = write_html(settings->html, "Capacity", &settings->input.files, strbuf_slice(&json));
     if (r != EXIT_DONE)
         return r;
-    if (settings->input.output == OUTPUT_JSON)
+    if (settings->input.output == OUTPUT_REVIEW)
+        capacity_review(capacity, &view, &out);
+    else if (settings->input.output == OUTPUT_JSON)
         strbuf_str(&out, strbuf_slice(&json));
     else
         capacity_table(capacity, &view, &term);
@@ -80,7 +105,11 @@ static int run(void *given, const struct texts *words)
     if (decision_time(settings->now, &wall_ns, &err) < 0)
         return fail(EXIT_INPUT, &err);
     settings->input.calls_extenders = !settings->no_extenders;
-    settings->input.templates = *words;
+    for (size_t i = 0; i < words->len; i++)
+        *vec_push(&settings->pod_specs) = words->items[i];
+    settings->input.templates = settings->pod_specs;
+    if (!settings->pod_specs.len)
+        return usage_error(&command_capacity, "capacity %s", command_capacity.wants);
     int r = open_input(&input, &command_capacity, &settings->input);
     if (r)
         return r;
@@ -91,13 +120,19 @@ static int run(void *given, const struct texts *words)
                       .calls_extenders = settings->input.calls_extenders },
         .max = settings->max ? (size_t)settings->max : COPIES_MAX,
         .together = settings->together,
+        .nodes = settings->nodes.items,
+        .nodes_len = settings->nodes.len,
+        .closed = str_from(settings->closed ?: ""),
     };
+    if (settings->input.output == OUTPUT_REVIEW && input.templates.items.len > 1 && !settings->together)
+        return usage_error(&command_capacity,
+                           "-o cluster-capacity-json is about one template, or several with --together");
     double loaded = now_seconds();
     r = capacity_find(&capacity, &input, &options, &err);
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn(&capacity);
-    return print(&capacity, settings, loaded - start, now_seconds() - loaded);
+    return print(&capacity, settings, wall_ns, loaded - start, now_seconds() - loaded);
 }
 
 const struct command command_capacity = {
@@ -112,13 +147,13 @@ const struct command command_capacity = {
                "cluster as it is, or all --together. Nothing is changed anywhere.",
     .examples = "  berth capacity -f cluster.json web.yaml\n"
                 "  berth capacity -f cluster.json deploy/shop/web sts/shop/db\n"
-                "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n",
+                "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n"
+                "  berth capacity --kubeconfig admin.conf --podspec pod.yaml -o cluster-capacity-json\n",
     .options = { { input_rows, offsetof(struct capacity_settings, input) },
                  { plugin_rows, offsetof(struct capacity_settings, input.plugins) },
                  { rows, 0 } },
     .settings_size = sizeof(struct capacity_settings),
     .defaults = &(const struct capacity_settings){ .seed = 1, .top = 20, .percentage = -1 },
-    .words_min = 1,
     .words_max = 1000,
     .wants = "wants a template: a file, or KIND/NAMESPACE/NAME",
     .run = run,

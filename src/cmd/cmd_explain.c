@@ -2,28 +2,22 @@
  * --server shows what the running scheduler answers. */
 #include <stdio.h>
 
-#include "cmd/common.h"
+#include "cmd/explain.h"
 #include "debug/explain_view.h"
-#include "extender/extender.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
-
-struct explain_settings {
-    struct input_settings input;
-    struct running running; /* but for the identity, which is in `input` */
-    int64_t top;
-    const char *now, *node, *html;
-    bool as_if_pending, no_extenders, timing;
-};
 
 static const struct option_row rows[] = {
     OUTPUT_OPTION(struct explain_settings, input, "table|json"),
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct explain_settings, top),
       "How many nodes, reasons and candidates the table shows (default: 20).", 1, 1000000 },
+    { 'n', "namespace", "NAMESPACE", OPTION_TEXT, offsetof(struct explain_settings, namespace),
+      "The namespace of the pod; without a pod, list those that wait in this namespace." },
     { 0, "node", "NODE", OPTION_TEXT, offsetof(struct explain_settings, node),
       "Why (not) there? What every plugin says about this node, and how it scores beside the best one." },
     { 0, "as-if-pending", NULL, OPTION_FLAG, offsetof(struct explain_settings, as_if_pending),
-      "Take a pod that runs already off its node first, and ask where it would go now." },
+      "Judge a pod whose resize is deferred as if it had no node. Other pods that run are judged so "
+      "anyway." },
     { 0, "now", "TIME", OPTION_TEXT, offsetof(struct explain_settings, now),
       "Decide as at this time, such as 2026-01-31T12:00:00Z: a claim whose devices have not become ready in "
       "time is not available. Default: now." },
@@ -42,43 +36,7 @@ static const struct option_row rows[] = {
 
 extern const struct command command_explain;
 
-/* ---- finding the pod ---- */
-
-/* "no pod default/wbe; did you mean default/web?" */
-static int no_such_pod(const struct input *input, struct pod_name wanted, struct error *err)
-{
-    _cleanup_(arena_release) struct arena scratch = { 0 };
-    const object_vec *plain = &input->load.objects[KIND_POD];
-    size_t made = input->expansion.pods.len, len = 0;
-    const char **names = xcalloc(plain->len + made + 1, sizeof(*names));
-    vec_for(plain, item)
-        names[len++] = pod_full_name((const struct pod *)*item, &scratch).ptr;
-    vec_for(&input->expansion.pods, pod)
-        names[len++] = pod_full_name(*pod, &scratch).ptr;
-    struct str full = arena_printf(&scratch, META_FMT, META_ARG(&wanted));
-    const char *near = nearest_name(full.ptr, names, len);
-    int r = error_set(err, -ENOENT, "there is no pod %s in the input%s%s%s", full.ptr,
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    free(names);
-    return r;
-}
-
-/* Pods of workloads are made only when no pod of the input has that name: what they bring along (claims) must not
- * change the answer about a pod that exists. */
-static struct pod *find_pod(struct input *input, struct pod_name wanted, struct error *err)
-{
-    struct pod *found = load_find(&input->load, KIND_POD, wanted.namespace, wanted.name);
-    if (found)
-        return found;
-    if (expansion_run(&input->expansion, err) < 0)
-        return NULL;
-    input_apply_claims(input);
-    vec_for(&input->expansion.pods, pod)
-        if (str_eq((*pod)->meta.namespace, wanted.namespace) && str_eq((*pod)->meta.name, wanted.name))
-            return *pod;
-    no_such_pod(input, wanted, err);
-    return NULL;
-}
+/* ---- of objects ---- */
 
 /* Every pod that waits for this scheduler is known to the model: nominations count. */
 static struct pod_info *add_pending(struct input *input, const struct pod *wanted)
@@ -91,57 +49,6 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
     free(pending);
     struct pod_info *running = cluster_find_pod(&input->cluster, wanted->meta.namespace, wanted->meta.name);
     return running ? running : cluster_add_pod(&input->cluster, wanted);
-}
-
-/* ---- of objects ---- */
-
-/* What it takes to decide: the plugins and extenders of the pod's profile. */
-struct deciders {
-    struct profile profile, variant;  /* a variant: its policy has weights */
-    struct http_extenders *extenders; /* those of the configuration, called or not */
-};
-
-static int make_variant(struct deciders *deciders, struct input *input, const struct profile_config *config,
-                        const struct pod *pod, struct error *err)
-{
-    if (!pod->policy || !pod->policy->weighs)
-        return 0;
-    const struct profile_variant variant = policy_variant(policy_of(pod));
-    return profile_init_variant(&deciders->variant, &deciders->profile, config, &variant, &input->cluster,
-                                err);
-}
-
-static struct profile *decider(struct deciders *deciders)
-{
-    return deciders->variant.plugins ? &deciders->variant : &deciders->profile;
-}
-
-/* `pod`: as it is decided, with its policy. */
-static int deciders_init(struct deciders *deciders, struct input *input, const struct pod *pod,
-                         struct error *err)
-{
-    const struct profile_config *config = config_profile(&input->config, pod->spec.scheduler_name);
-    const struct http_extenders_options options = { .config = &input->config, .binds_nothing = true };
-    if (!config)
-        return error_set(err, -ENOENT,
-                         "pod " META_FMT " belongs to the scheduler \"" STR_FMT
-                         "\", for which the configuration has no profile",
-                         META_ARG(&pod->meta), STR_ARG(pod->spec.scheduler_name));
-    int r = http_extenders_new(&options, &deciders->extenders, err);
-    if (r == 0)
-        r = profile_init(&deciders->profile, input->registry, config, &input->cluster, err);
-    if (r == 0)
-        r = make_variant(deciders, input, config, pod, err);
-    if (r == 0)
-        profile_extend(decider(deciders), http_extenders_table(deciders->extenders));
-    return r;
-}
-
-static void deciders_release(struct deciders *deciders)
-{
-    profile_release(&deciders->variant);
-    profile_release(&deciders->profile);
-    http_extenders_free(deciders->extenders);
 }
 
 static int check_node(const struct input *input, const char *name, struct error *err)
@@ -194,7 +101,7 @@ static int explain(struct input *input, const struct explain_settings *settings,
     return r ? r : finish(&term);
 }
 
-static int explain_objects(struct explain_settings *settings, const char *name)
+static int explain_objects(struct explain_settings *settings, const struct target *target)
 {
     _cleanup_(input_release) struct input input = { 0 };
     struct error err = { "" };
@@ -204,30 +111,25 @@ static int explain_objects(struct explain_settings *settings, const char *name)
         return r;
     if (input_check_nodes(&input, &err) < 0)
         return fail(EXIT_INPUT, &err);
-    struct pod *pod = find_pod(&input, parse_pod_name(name), &err);
+    if (!target)
+        return explain_waiting(&input, settings, &err);
+    struct pod *pod = target_find(&input, target, &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
     input_warn(&input, pod);
-    const struct pod_info *running = cluster_find_pod(&input.cluster, pod->meta.namespace, pod->meta.name);
-    if (!str_empty(pod->spec.node_name) && !settings->as_if_pending &&
-        !(running && running->resize_deferred)) {
-        error_set(&err, -EEXIST,
-                  "pod " META_FMT " runs on " STR_FMT "; --as-if-pending asks where it would go now",
-                  META_ARG(&pod->meta), STR_ARG(pod->spec.node_name));
-        return fail(EXIT_INPUT, &err);
-    }
     return explain(&input, settings, pod, &err);
 }
 
 /* ---- of the running scheduler ---- */
 
-static void make_path(const struct explain_settings *settings, const char *name, enum output output,
-                      const struct term *term, struct strbuf *path)
+static void make_path(const struct explain_settings *settings, const struct target *wanted,
+                      enum output output, const struct term *term, struct strbuf *path)
 {
-    struct pod_name wanted = parse_pod_name(name);
+    struct str namespace = wanted->namespace.len ? wanted->namespace : STR("default");
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
-    watched_query(path, "pod", arena_printf(&scratch, META_FMT, META_ARG(&wanted)));
+    watched_query(path, "pod",
+                  arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(namespace), STR_ARG(wanted->name)));
     if (settings->timing)
         strbuf_puts(path, "&timing=1");
     if (settings->node)
@@ -238,31 +140,36 @@ static void make_path(const struct explain_settings *settings, const char *name,
         strbuf_printf(path, "&width=%u", term->width);
 }
 
-static int get_explanation(const struct explain_settings *settings, const char *name, enum output output,
-                           const struct term *term, struct strbuf *ret)
+static int get_explanation(const struct explain_settings *settings, const struct target *target,
+                           enum output output, const struct term *term, struct strbuf *ret)
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
     struct error err = { "" };
-    make_path(settings, name, output, term, &path);
+    make_path(settings, target, output, term, &path);
     if (running_get(&settings->running, strbuf_slice(&path), ret, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
     return EXIT_DONE;
 }
 
-static int explain_live(struct explain_settings *settings, const char *name)
+static int explain_live(struct explain_settings *settings, const struct target *target)
 {
     _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     struct term term = term_stdout(&out);
     int r = EXIT_DONE;
+    if (!target)
+        return usage_error(&command_explain,
+                           "explain --server wants one pod; berth queue lists those that wait");
+    if (target->kind != KIND_POD)
+        return usage_error(&command_explain, "explain --server is about pods");
     settings->running.kubeconfig = settings->input.kubeconfig;
     settings->running.context = settings->input.context;
     if (settings->html)
-        r = get_explanation(settings, name, OUTPUT_JSON, &term, &json);
+        r = get_explanation(settings, target, OUTPUT_JSON, &term, &json);
     if (!r)
         r = write_html(settings->html, "Explanation",
                        &(struct texts){ .items = &settings->running.server, .len = 1 }, strbuf_slice(&json));
     if (!r)
-        r = get_explanation(settings, name, (enum output)settings->input.output, &term, &out);
+        r = get_explanation(settings, target, (enum output)settings->input.output, &term, &out);
     return r ? r : finish(&term);
 }
 
@@ -295,39 +202,43 @@ static int run(void *given, const struct texts *words)
 {
     struct explain_settings *settings = given;
     struct error err = { "" };
+    struct target target;
     const char *pod = words->len ? words->items[0] : NULL;
     if (settings->running.server && !pod &&
         !strstr(settings->running.server, "://")) { /* `--server shop/cart-0` */
         pod = settings->running.server;
         settings->running.server = RUNNING_SERVER;
     }
-    if (!pod)
-        return usage_error(&command_explain, "explain %s; it got 0", command_explain.wants);
-    if (check_server(settings, &err) < 0)
+    if (check_server(settings, &err) < 0 ||
+        (pod && target_parse(pod, settings->namespace, &target, &err) < 0))
         return fail(EXIT_INPUT, &err);
-    return (settings->running.server ? explain_live : explain_objects)(settings, pod);
+    return (settings->running.server ? explain_live : explain_objects)(settings, pod ? &target : NULL);
 }
 
 const struct command command_explain = {
     .name = "explain",
     .summary = "Says why a pod would go where it goes, or why it waits.",
     .usage = "[-f PATH...] [--config FILE] [-o table|json] [--html FILE]\n"
-             "                     NAMESPACE/POD\n"
-             "       berth explain --server [URL] [-o table|json] [--html FILE] NAMESPACE/POD",
-    .purpose = "Evaluates one pending pod on every node, as kube-scheduler would, and shows the whole "
-               "thought: which nodes can take it and how each plugin scores them, which plugin "
-               "rejects the others and why, and whose place it could take. POD alone means "
-               "default/POD. Pods that a Deployment or another controller of the input would still "
-               "create can be asked about too; `berth simulate` shows their names.\n\n"
-               "With --server the running `berth scheduler` answers from its own memory: in which "
-               "queue the pod waits and what may wake it, its last attempts with the verdict on every "
-               "node, and what would be decided now. That changes nothing there. The asker needs the "
-               "right to get " VIEW_EXPLAIN_PATH ".\n\n"
-               "With --timing both say which plugins took the time, and from which files those are that "
-               "were loaded.",
+             "                     [-n NAMESPACE] [POD]\n"
+             "       berth explain --server [URL] [-o table|json] [--html FILE] POD",
+    .purpose =
+        "Evaluates one pod on every node, as kube-scheduler would, and shows the whole "
+        "thought: which nodes can take it and how each plugin scores them, which plugin "
+        "rejects the others and what they lack, and whose place it could take. A pod that runs is "
+        "evaluated as if it were pending. Without a pod, those that wait are listed.\n\n"
+        "POD is a name, NAMESPACE/POD, or pod/POD; deploy/NAME, sts/, ds/, rs/, rc/ or job/NAME is a pod "
+        "of that workload, made of its template. A name that exists in one other namespace alone "
+        "is taken from there.\n\n"
+        "With --server the running `berth scheduler` answers from its own memory: in which "
+        "queue the pod waits and what may wake it, its last attempts with the verdict on every "
+        "node, and what would be decided now. That changes nothing there. The asker needs the "
+        "right to get " VIEW_EXPLAIN_PATH ".\n\n"
+        "With --timing both say which plugins took the time, and from which files those are that "
+        "were loaded.",
     .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"
                                 "  berth explain -f cluster/ --config scheduler.yaml -o json web | jq .best\n"
-                                "  berth explain -f cluster.json --as-if-pending kube-system/coredns-0\n"
+                                "  berth explain -f cluster.json -n shop deploy/web\n"
+                                "  berth explain -f cluster.json shop/cart-0 --node node-7\n"
                                 "  berth explain --server shop/cart-0\n",
     .options = { { input_rows, offsetof(struct explain_settings, input) },
                  { plugin_rows, offsetof(struct explain_settings, input.plugins) },
@@ -335,6 +246,6 @@ const struct command command_explain = {
     .settings_size = sizeof(struct explain_settings),
     .defaults = &(const struct explain_settings){ .top = 20 },
     .words_max = 1,
-    .wants = "wants one pod, as NAMESPACE/POD",
+    .wants = "wants one pod",
     .run = run,
 };

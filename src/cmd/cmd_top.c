@@ -260,7 +260,7 @@ static int run(void *given, const struct texts *words _unused_)
 
 const struct command command_top = {
     .name = "top",
-    .summary = "Shows the nodes of the running scheduler by use, its rate and its queue.",
+    .summary = "Shows the nodes of the running scheduler by use, and its rate.",
     .usage = "[--server URL] [--sort cpu|memory|pods|name] [--interval SECONDS]",
     .purpose = "Asks a running `berth scheduler` how many pods it schedules, how many wait in which queue, "
                "and what is "

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "client/get.h"
 #include "cmd/common.h"
 #include "debug/nodes.h"
 #include "net/loop.h"
@@ -175,14 +176,14 @@ static int make_token(struct tunnel *tunnel, struct error *err)
 /* So that what is wrong is said here, and not in the browser. */
 static int check_page(struct tunnel *tunnel, struct error *err)
 {
-    static const char *const needed[] = { UI_PATH "/", VIEW_NODES_PATH "?node=-" };
-    for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-        _cleanup_(strbuf_release) struct strbuf page = { 0 };
-        int r = running_ask(&tunnel->session, str_from(needed[i]), &page, err);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    _cleanup_(strbuf_release) struct strbuf node = { 0 }, page = { 0 };
+    int r = running_ask(&tunnel->session, STR(VIEW_NODES_PATH "?node=-"), &node, err);
+    if (r == 0)
+        r = client_get_again(tunnel->session.api, STR(UI_PATH "/"), ANSWER_MS, &page, err);
+    if (r < 0 && strstr(err->text, "404"))
+        return error_set(err, r, "%s serves no live page: an older berth, or one that runs with --ui=false",
+                         tunnel->session.server);
+    return r;
 }
 
 static int open_tunnel(struct tunnel *tunnel, const struct ui_settings *settings, struct error *err)

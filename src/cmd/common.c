@@ -220,8 +220,8 @@ int open_input(struct input *input, const struct command *command, const struct 
 {
     struct error err = { "" };
     struct features features;
-    change_request_vec changes = { 0 };
     struct opening opening = { command, settings, &features };
+    change_request_vec changes = { 0 };
     if (check_policies(settings, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (read_features(settings, &features, &err) < 0)

@@ -71,33 +71,47 @@ static void put_amounts(struct json_writer *json, const struct cluster *cluster,
 static void put_usage(struct json_writer *json, const struct cluster *cluster, const char *key,
                       const struct usage *usage, uint32_t row)
 {
-    if (usage)
+    if (usage && row < usage->rows)
         put_amounts(json, cluster, key, usage->used, usage->alloc, usage->resources, row,
                     &usage->absent[row]);
     else
         output_member_null(json, key);
 }
 
-/* What was added has no `before`, and what was removed no `after`. */
-void simulate_json_node(struct json_writer *json, const struct cluster *cluster,
-                        const struct fact_place *place, const struct usage *before, const struct usage *after)
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster, const struct node_json *node)
 {
-    const struct usage *now = place->change == CHANGE_REMOVE || !after ? before : after;
-    const struct node *node = (const struct node *)place->meta;
+    const struct usage *now = node->after ? node->after : node->before;
+    const struct node *object = (const struct node *)node->meta;
     json_begin_line(json);
-    json_member_str(json, "name", node->meta.name);
+    json_member_str(json, "name", object->meta.name);
     json_member_object(json, "labels");
-    list_for(&node->meta.labels, pair) {
-        json_key(json, pair->key);
-        json_str(json, pair->value);
+    for (size_t i = 0; i < object->meta.labels.len; i++) {
+        json_key(json, object->meta.labels.items[i].key);
+        json_str(json, object->meta.labels.items[i].value);
     }
     json_end_object(json);
-    json_member_bool(json, "unschedulable", node->spec.unschedulable);
-    output_member_text(json, "change", str_from(change_words[place->change]));
-    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, place->row, NULL);
-    put_usage(json, cluster, "before", place->change == CHANGE_ADD ? NULL : before, place->row);
-    put_usage(json, cluster, "after", place->change == CHANGE_REMOVE ? NULL : after, place->row);
+    json_member_bool(json, "unschedulable", object->spec.unschedulable);
+    if (node->has_change)
+        output_member_text(json, "change", node->change);
+    put_amounts(json, cluster, "allocatable", now->alloc, now->alloc, now->resources, node->row, NULL);
+    put_usage(json, cluster, "before", node->before, node->row);
+    put_usage(json, cluster, "after", node->after, node->row);
     json_end_line(json);
+}
+
+/* What was added has no `before`, and what was removed no `after`. */
+static void put_place(struct json_writer *json, const struct simulation *simulation,
+                      const struct fact_place *place)
+{
+    const struct node_json node = {
+        .meta = place->meta,
+        .row = place->row,
+        .before = place->change == CHANGE_ADD ? NULL : &simulation->before,
+        .after = place->change == CHANGE_REMOVE ? NULL : &simulation->after,
+        .has_change = input_is_changed(simulation->input),
+        .change = str_from(change_words[place->change]),
+    };
+    simulate_json_node(json, &simulation->input->cluster, &node);
 }
 
 /* To an integer number of steps: more digits of a time mean nothing. */
@@ -149,7 +163,7 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
     json_end_array(json);
 }
 
-void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster, bool changed,
                           const struct fact_total *totals, size_t len)
 {
     json_member_object(json, "resources");
@@ -157,7 +171,8 @@ void simulate_json_totals(struct json_writer *json, const struct cluster *cluste
         json_key(json, resource_key(cluster, total->resource));
         json_begin_line(json);
         json_member_int(json, "allocatable", total->allocatable);
-        json_member_int(json, "allocatableBefore", total->allocatable_before);
+        if (changed)
+            json_member_int(json, "allocatableBefore", total->allocatable_before);
         json_member_int(json, "before", total->before);
         json_member_int(json, "after", total->after);
         json_member_int(json, "free", total->free);
@@ -208,9 +223,10 @@ void simulate_json_members(const struct facts *facts, const struct simulate_view
         simulate_json_removable(facts, view->removable, json);
     json_member_array(json, "nodes");
     vec_for(&facts->places, place)
-        simulate_json_node(json, &simulation->input->cluster, place, &simulation->before, &simulation->after);
+        put_place(json, simulation, place);
     json_end_array(json);
-    simulate_json_totals(json, &simulation->input->cluster, facts->totals.items, facts->totals.len);
+    simulate_json_totals(json, &simulation->input->cluster, input_is_changed(simulation->input),
+                         facts->totals.items, facts->totals.len);
     put_summary(json, facts, view);
 }
 

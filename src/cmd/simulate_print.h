@@ -28,6 +28,20 @@ void simulate_trace(const struct simulation *simulation, struct strbuf *out);
 void simulate_csv(const struct facts *facts, struct strbuf *out);
 void simulate_table(const struct facts *facts, const struct simulate_view *view, struct term *term);
 
+/* A node: without `before` or `after` that is null. */
+struct node_json {
+    const struct meta *meta;
+    uint32_t row;
+    const struct usage *before, *after;
+    bool has_change; /* the member `change` is there, and null if there was none */
+    struct str change;
+};
+
+/* Parts of the JSON. */
+void simulate_json_node(struct json_writer *json, const struct cluster *cluster,
+                        const struct node_json *node);
+void simulate_json_totals(struct json_writer *json, const struct cluster *cluster, bool changed,
+                          const struct fact_total *totals, size_t len);
 /* Comma-separated values (RFC 4180): a field, and what is behind it. */
 void csv_field(struct strbuf *out, struct str text, bool last);
 
@@ -43,12 +57,6 @@ void simulate_json_changes(const struct facts *facts, const struct outcome *outc
 void simulate_json_growth(const struct growth *growth, struct json_writer *json);
 void simulate_json_removable(const struct facts *facts, const struct removable *removable,
                              struct json_writer *json);
-/* Parts of the JSON. Without `after` it is null. */
-void simulate_json_node(struct json_writer *json, const struct cluster *cluster,
-                        const struct fact_place *place, const struct usage *before,
-                        const struct usage *after);
-void simulate_json_totals(struct json_writer *json, const struct cluster *cluster,
-                          const struct fact_total *totals, size_t len);
 
 /* Parts of the table. */
 void simulate_print_growth(const struct growth *growth, struct term *term);

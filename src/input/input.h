@@ -30,7 +30,7 @@ struct input_options {
 };
 
 struct input {
-    struct input_options options; /* without paths, list and changes */
+    struct input_options options; /* but for what is read: paths, the listing, templates, changes */
     struct features features;     /* of the options */
     struct load load;
     struct load_state read; /* the objects of the load before the changes */

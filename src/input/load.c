@@ -112,6 +112,8 @@ void load_fork(struct load *ret, const struct load *from, const struct load_stat
     }
     vec_for(&from->finished, pod)
         *vec_push(&ret->finished) = *pod;
+    vec_for(&from->written, object)
+        *vec_push(&ret->written) = *object;
 }
 
 void load_state_release(struct load_state *state)

@@ -5,39 +5,9 @@
 #include <unistd.h>
 
 #include "api/fields.h"
+#include "input/pod_kinds.h"
 
 enum { SHARE_MAX = 1000 };
-
-static const struct {
-    const char *names[3];
-    enum api_kind kind;
-} kind_names[] = {
-    { { "pod", "po", "pods" }, KIND_POD },
-    { { "deploy", "deployment", "deployments" }, KIND_DEPLOYMENT },
-    { { "rs", "replicaset", "replicasets" }, KIND_REPLICA_SET },
-    { { "sts", "statefulset", "statefulsets" }, KIND_STATEFUL_SET },
-    { { "ds", "daemonset", "daemonsets" }, KIND_DAEMON_SET },
-    { { "rc", "replicationcontroller", "replicationcontrollers" }, KIND_REPLICATION_CONTROLLER },
-    { { "job", "jobs", "" }, KIND_JOB },
-};
-
-/* KIND_UNKNOWN: it is no kind that makes pods. */
-static enum api_kind kind_of_word(struct str word)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
-        for (size_t n = 0; n < ARRAY_SIZE(kind_names[i].names); n++)
-            if (word.len && str_is(word, kind_names[i].names[n]))
-                return kind_names[i].kind;
-    return KIND_UNKNOWN;
-}
-
-static bool makes_pods(enum api_kind kind)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
-        if (kind_names[i].kind == kind)
-            return true;
-    return false;
-}
 
 static void add(struct templates *templates, enum api_kind kind, const struct meta *object, uint32_t share,
                 bool is_new)
@@ -53,9 +23,17 @@ static void join(struct load *load, enum api_kind kind, struct meta *object)
         ((struct workload *)object)->spec.replicas = (struct opt_int32){ true, 0 };
     else if (kind == KIND_REPLICATION_CONTROLLER)
         ((struct replication_controller *)object)->replicas = (struct opt_int32){ true, 0 };
-    else if (makes_pods(kind))
+    else if (kind_has_pods(kind))
         return;
     load_add(load, kind, object);
+}
+
+static bool is_written(const struct load *load, const struct meta *object)
+{
+    vec_for(&load->written, written)
+        if (*written == object)
+            return true;
+    return false;
 }
 
 static int read_file(struct templates *templates, const char *path, uint32_t share, bool is_strict,
@@ -72,8 +50,8 @@ static int read_file(struct templates *templates, const char *path, uint32_t sha
     load_warn(load);
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)
         vec_for(&load->objects[kind], object) {
-            if (makes_pods((enum api_kind)kind))
-                add(templates, (enum api_kind)kind, *object, share, true);
+            if (kind_has_pods((enum api_kind)kind))
+                add(templates, (enum api_kind)kind, *object, share, is_written(load, *object));
             join(into, (enum api_kind)kind, *object);
         }
     vec_for(&load->written, object)
@@ -88,7 +66,7 @@ static int find(struct templates *templates, struct str word, uint32_t share, co
                 struct error *err)
 {
     struct str name = word, kind_word = str_cut(&name, '/');
-    enum api_kind kind = kind_of_word(kind_word);
+    enum api_kind kind = pod_kind_named(kind_word);
     struct str namespace = STR("default");
     if (kind == KIND_UNKNOWN || str_empty(name))
         return error_set(err, -EINVAL,
@@ -163,7 +141,7 @@ static const struct pod *copy_pod(const struct template *template, struct expans
     pod.meta.creation_time = pod.meta.deletion_time = (struct opt_time){ 0 };
     pod.spec.node_name = (struct str){ 0 };
     pod.status = (struct pod_status){ .phase = STR("Pending") };
-    if (template->is_new && str_empty(original->meta.uid))
+    if (template->is_new)
         admission_admit(&factory->admission, &pod, &factory->arena);
     struct owner *names = owners_get(&expansion->owners, KIND_POD, pod.meta.namespace, pod.meta.name);
     struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(pod.meta.name));

@@ -16,7 +16,7 @@ struct template
     enum api_kind kind;        /* of the object */
     const struct meta *object; /* a workload, or a pod */
     uint32_t share;            /* copies in a set */
-    bool is_new;               /* of a file for templates: no API server has admitted it */
+    bool is_new;               /* a pod of a file, which no API server has admitted */
 };
 
 struct templates {

@@ -32,13 +32,18 @@ void members_close(struct members *members);
 /* Releases without writing: the object has no members then. */
 void members_drop(struct members *members);
 
+/* The text of a string, which a value of another type does not have: its length is that of a list. */
 static inline struct str mut_str(yyjson_mut_val *val)
 {
+    if (!yyjson_mut_is_str(val))
+        return (struct str){ 0 };
     return (struct str){ yyjson_mut_get_str(val), (uint32_t)yyjson_mut_get_len(val) };
 }
 
 static inline struct str val_str(yyjson_val *val)
 {
+    if (!yyjson_is_str(val))
+        return (struct str){ 0 };
     return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
 }
 

@@ -15,12 +15,9 @@ const struct server_header ui_headers[UI_HEADERS] = {
     { STR("Cross-Origin-Resource-Policy"), STR("same-origin") },
 };
 
-/* The asset of a path below /ui/, or NULL; views of reports are not part of the page. */
 static const struct asset *asset_of(struct str path)
 {
     struct str name = str_slice(path, sizeof(UI_PATH "/") - 1, path.len);
-    if (str_starts_with(name, STR("report/")))
-        return NULL;
     return asset_find(name.len ? name : STR(INDEX));
 }
 

@@ -126,6 +126,7 @@ static void describe(struct capacity *capacity, const struct filling_part *part,
     const struct cluster *cluster = cluster_of(capacity);
     const struct pod_usage *used = pod_used(pod);
     share->template = part->template;
+    share->sample = pod_info_object(pod);
     for (uint32_t i = 0; i < used->len; i++)
         add_request(capacity, share, cluster->resource_names.items[used->items[i].resource],
                     used->items[i].value);
@@ -136,25 +137,48 @@ static void describe(struct capacity *capacity, const struct filling_part *part,
 static void collect_totals(struct capacity *capacity, struct capacity_run *run)
 {
     _cleanup_(facts_release) struct facts facts = { 0 };
-    usage_take(&capacity->input->cluster, &capacity->simulation.arena, &capacity->simulation.after);
-    facts_collect(&facts, &capacity->simulation);
+    struct simulation *simulation = &capacity->simulation;
+    usage_take(cluster_of(capacity), &simulation->arena, &simulation->after);
+    facts_collect(&facts, simulation);
     run->totals_len = facts.totals.len;
     run->totals = arena_copy(&capacity->arena, struct fact_total, facts.totals.items, facts.totals.len,
                              facts.totals.len);
+}
+
+/* Pods that wait have their turn, on the cluster as it is in the input. */
+static int begin(struct capacity *capacity, struct filling *filling, const struct template *templates,
+                 size_t len, const struct capacity_options *options, struct error *err)
+{
+    struct simulation *simulation = &capacity->simulation;
+    if (simulation->engine_ready) {
+        filling_release(filling);
+        *filling = (struct filling){ 0 };
+        simulation_release(simulation);
+        *simulation = (struct simulation){ 0 };
+        input_rebuild(capacity->input);
+    }
+    int r = simulate(simulation, capacity->input, &options->simulate, err);
+    simulation->before = simulation->after;
+    return r < 0 ? r : filling_init(filling, simulation, templates, len, err);
+}
+
+static size_t most_copies(const struct filling *filling, const struct capacity_options *options)
+{
+    size_t set = filling->mix.len;
+    return MIN(options->max, (size_t)COPIES_MAX / set) * set;
 }
 
 static int fill(struct capacity *capacity, struct filling *filling, const struct capacity_options *options,
                 struct capacity_run *run, struct error *err)
 {
     struct decision decision;
-    size_t set = filling->mix.len, most = MIN(options->max, (size_t)COPIES_MAX / set) * set;
-    int r = filling_run(filling, most, &decision, err);
+    int r = filling_run(filling, most_copies(filling, options), &decision, err);
     if (r < 0)
         return r;
     if (r > 0)
         explain_stop(capacity, filling_next(filling), &decision, &run->stop);
     run->limited = r == 0;
-    run->sets = filling->rows.len / set;
+    run->sets = filling->rows.len / filling->mix.len;
     for (uint32_t i = 0; i < run->shares_len; i++) {
         run->shares[i].fits = filling->parts[i].placed;
         run->shares[i].copies = arena_copy(&capacity->arena, uint32_t, filling->parts[i].copies,
@@ -164,26 +188,87 @@ static int fill(struct capacity *capacity, struct filling *filling, const struct
     return 0;
 }
 
+/* ---- one more node ---- */
+/* The cluster is full; afterwards it is again as it was. */
+static int try_type(struct capacity *capacity, struct filling *filling, const struct node_type *type,
+                    struct capacity_run *run, struct error *err)
+{
+    struct engine *engine = &capacity->simulation.engine;
+    const struct rng rng = engine->rng;
+    uint32_t next_start = engine->next_start;
+    size_t full = filling->rows.len;
+    struct capacity_more *more = vec_push(&run->more);
+    struct new_node new;
+    struct decision decision;
+    *more = (struct capacity_more){ *type, arena_array(&capacity->arena, size_t, run->shares_len) };
+    new_node_join(&new, capacity->input, type->of);
+    int r = filling_run(filling, full + COPIES_MAX, &decision, err);
+    for (uint32_t i = 0; i < run->shares_len; i++)
+        more->adds[i] = filling->parts[i].placed - run->shares[i].fits;
+    if (filling_unwinds(filling))
+        filling_unwind(filling, full);
+    new_node_leave(&new);
+    engine->rng = rng;
+    engine->next_start = next_start;
+    return MIN(r, 0);
+}
+
+static int try_types(struct capacity *capacity, struct filling *filling, const struct template *templates,
+                     const struct capacity_options *options, struct capacity_run *run, struct error *err)
+{
+    struct decision decision;
+    int r = 0;
+    for (size_t i = 0; i < MIN(capacity->types.len, (size_t)TYPES_MAX) && r == 0 && !run->limited; i++) {
+        r = try_type(capacity, filling, &capacity->types.items[i], run, err);
+        if (r < 0 || filling_unwinds(filling))
+            continue;
+        r = begin(capacity, filling, templates, run->shares_len, options, err);
+        r = r < 0 ? r : MIN(filling_run(filling, most_copies(filling, options), &decision, err), 0);
+    }
+    return r;
+}
+
 static int run_templates(struct capacity *capacity, const struct template *templates, size_t len,
                          const struct capacity_options *options, struct error *err)
 {
-    struct simulation *simulation = &capacity->simulation;
     _cleanup_(filling_release) struct filling filling = { 0 };
-    if (capacity->runs.len) { /* on the cluster as it was */
-        simulation_release(simulation);
-        *simulation = (struct simulation){ 0 };
-        input_rebuild(capacity->input);
-    }
     struct capacity_run *run = vec_push(&capacity->runs);
     *run = (struct capacity_run){ .shares_len = (uint32_t)len };
     run->shares = arena_array(&capacity->arena, struct capacity_share, len);
-    int r = simulate(simulation, capacity->input, &options->simulate, err);
-    simulation->before = simulation->after;
-    if (r == 0)
-        r = filling_init(&filling, simulation, templates, len, err);
+    int r = begin(capacity, &filling, templates, len, options, err);
     for (size_t i = 0; i < len && r == 0; i++)
         describe(capacity, &filling.parts[i], filling.parts[i].next, &run->shares[i]);
-    return r == 0 ? fill(capacity, &filling, options, run, err) : r;
+    r = r < 0 ? r : fill(capacity, &filling, options, run, err);
+    r = r < 0 ? r : try_types(capacity, &filling, templates, options, run, err);
+    if (r == 0 && !filling_unwinds(&filling)) /* they were placed again */
+        usage_take(cluster_of(capacity), &capacity->simulation.arena, &capacity->simulation.after);
+    return r;
+}
+
+static int find_types(struct capacity *capacity, const struct capacity_options *options, struct error *err)
+{
+    int r = 0;
+    if (!options->nodes_len)
+        node_types_find(capacity->input, &capacity->types);
+    for (size_t i = 0; i < options->nodes_len && r == 0; i++)
+        r = node_types_named(capacity->input, options->nodes[i], &capacity->node_files, &capacity->types,
+                             err);
+    return r;
+}
+
+static int close_nodes(struct input *input, struct str names, struct error *err)
+{
+    while (names.len) {
+        struct str rest = names, name = str_cut(&rest, ',');
+        struct node *node = load_find(&input->load, KIND_NODE, (struct str){ 0 }, name);
+        if (!node)
+            return error_set(err, -ENOENT, "--exclude-nodes: there is no node \"" STR_FMT "\" in the input",
+                             STR_ARG(name));
+        node->spec.unschedulable = true;
+        cluster_set_node(&input->cluster, node);
+        names = rest;
+    }
+    return 0;
 }
 
 int capacity_find(struct capacity *capacity, struct input *input, const struct capacity_options *options,
@@ -192,9 +277,10 @@ int capacity_find(struct capacity *capacity, struct input *input, const struct c
     const struct template *items = input->templates.items.items;
     size_t len = input->templates.items.len;
     *capacity = (struct capacity){ .input = input, .together = options->together };
-    if (options->together)
+    int r = close_nodes(input, options->closed, err);
+    r = r < 0 ? r : find_types(capacity, options, err);
+    if (r == 0 && options->together)
         return run_templates(capacity, items, len, options, err);
-    int r = 0;
     for (size_t i = 0; i < len && r == 0; i++)
         r = run_templates(capacity, &items[i], 1, options, err);
     return r;
@@ -204,10 +290,13 @@ void capacity_release(struct capacity *capacity)
 {
     vec_for(&capacity->runs, run) {
         vec_release(&run->stop.rejections);
+        vec_release(&run->more);
         for (uint32_t i = 0; i < run->shares_len; i++)
             vec_release(&run->shares[i].requests);
     }
     vec_release(&capacity->runs);
+    vec_release(&capacity->types);
     simulation_release(&capacity->simulation);
+    load_release(&capacity->node_files);
     arena_release(&capacity->arena);
 }

@@ -10,13 +10,20 @@
 
 #include "whatif/facts.h"
 #include "whatif/filling.h"
+#include "whatif/new_node.h"
 
-enum { COPIES_MAX = 10000000 }; /* without another limit */
+enum {
+    COPIES_MAX = 10000000, /* without another limit */
+    TYPES_MAX = 100,       /* of nodes that are tried */
+};
 
 struct capacity_options {
     struct sim_options simulate;
     size_t max; /* copies of each template, or sets of them; at most COPIES_MAX */
     bool together;
+    const char *const *nodes; /* whose types are tried; none: all of the input */
+    size_t nodes_len;
+    struct str closed; /* names of nodes with commas between, which are as if they were cordoned */
 };
 
 /* Nodes that reject the next copy for the same reasons. */
@@ -51,9 +58,16 @@ struct capacity_request {
 
 struct capacity_share {
     const struct template *template;
+    const struct pod *sample;              /* a copy */
     VEC(struct capacity_request) requests; /* of a copy */
     size_t fits;
     uint32_t *copies; /* by row */
+};
+
+/* What one more node of a type adds. */
+struct capacity_more {
+    struct node_type type;
+    size_t *adds; /* by share */
 };
 
 struct capacity_run {
@@ -62,7 +76,8 @@ struct capacity_run {
     size_t sets;
     bool limited; /* ended by `max` */
     struct capacity_stop stop;
-    struct fact_total *totals; /* as of a simulation; before: without the copies */
+    VEC(struct capacity_more) more; /* empty where `max` ended it */
+    struct fact_total *totals;      /* as of a simulation; before: without the copies */
     size_t totals_len;
 };
 
@@ -71,6 +86,8 @@ struct capacity {
     struct simulation simulation; /* of the last run; `after`: with its copies */
     bool together;
     VEC(struct capacity_run) runs;
+    node_type_vec types;
+    struct load node_files;
     struct arena arena;
 };
 

@@ -133,9 +133,8 @@ void filling_unwind(struct filling *filling, size_t len)
         uint32_t row = filling->rows.items[filling->rows.len - 1];
         struct filling_part *part = part_of(filling, filling->rows.len - 1);
         struct pod_info *pod = part->on[row];
-        bool others_stay = --part->copies[row] > 0;
-        cluster_displace_copy(cluster_of(filling), pod, others_stay);
-        if (!others_stay) {
+        cluster_displace_copy(cluster_of(filling), pod);
+        if (--part->copies[row] == 0) {
             cluster_remove_pod(cluster_of(filling), pod);
             part->on[row] = NULL;
         }

@@ -36,6 +36,8 @@ ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "-
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--no-default-browser-check", "--force-color-profile=srgb", "--hide-scrollbars"]
 WAIT_S = 30
+# Roles whose elements need a name.
+NAMED = {"button", "link", "combobox", "searchbox", "textbox", "application", "region", "navigation", "table", "image"}
 
 
 def missing():
@@ -128,13 +130,12 @@ class Browser:
         self._ask("url", {"url": url if "://" in url else "file://" + os.path.abspath(url)})
 
     def screenshot(self, path, selector=None, height=None):
-        """The window, or one element with what is around it by 12 pixels; at most `height` pixels of it."""
-        options = {"format": "png", "captureBeyondViewport": True}
-        if selector:
-            box = self.run("const b = document.querySelector(arguments[0]).getBoundingClientRect();"
-                           "return [b.left + scrollX, b.top + scrollY, b.width, b.height];", selector)
-            options["clip"] = {"x": max(0, box[0] - 12), "y": max(0, box[1] - 12), "width": box[2] + 24,
-                               "height": min(box[3] + 24, height or 1e9), "scale": 1}
+        """The page, or one element with what is around it by 12 pixels; at most `height` pixels of it."""
+        box = self.run("""const e = document.querySelector(arguments[0]), b = e.getBoundingClientRect(), around = e === document.body ? 0 : 12;
+            return [b.left + scrollX - around, b.top + scrollY - around, b.width + 2 * around, b.height + 2 * around];""",
+                       selector or "body")
+        options = {"format": "png", "captureBeyondViewport": True,
+                   "clip": {"x": max(0, box[0]), "y": max(0, box[1]), "width": box[2], "height": min(box[3], height or 1e9), "scale": 1}}
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.command("Page.captureScreenshot", **options)["data"]))
 
@@ -262,6 +263,13 @@ class Case(cli.Case):
         self.page.open(url)
         return self.page
 
+    def check_names(self):
+        """A screen reader has a name for all that can have the focus, and for every picture and table."""
+        for found in self.page.command("Accessibility.getFullAXTree")["nodes"]:
+            role = found.get("role", {}).get("value")
+            if role in NAMED and not found.get("ignored"):
+                self.assertTrue(found.get("name", {}).get("value"), "a %s without a name: %s" % (role, found))
+
     def report(self, *arguments, code=0):
         """Runs a command with -o json and --html; opens the page, and returns it with the document."""
         path = self.path("report.html")
@@ -269,6 +277,7 @@ class Case(cli.Case):
         self.assertEqual(result.code, code, result.err)
         page = self.open(path)
         page.wait("return document.querySelector('footer') !== null;")
+        self.check_names()
         return page, result.json
 
 

@@ -11,6 +11,7 @@ import time
 import urllib.parse
 
 import cli
+import live
 
 PATIENCE_S = 120
 MERGE_PATCH = "application/merge-patch+json"
@@ -19,9 +20,9 @@ MERGE_PATCH = "application/merge-patch+json"
 class Cluster:
     """A development cluster that has printed that it is ready."""
 
-    def __init__(self, case, *args, stdin=None):
+    def __init__(self, case, *args, stdin=None, kubeconfig=None):
         self.case, self.connection = case, http.client.HTTPConnection("")
-        self.kubeconfig = case.path("kubeconfig-%d" % len(os.listdir(case.folder.name)))
+        self.kubeconfig = kubeconfig or case.path("kubeconfig-%d" % len(os.listdir(case.folder.name)))
         self.log = self.kubeconfig + ".log"
         with open(self.log, "w", encoding="utf-8") as errors:
             self.process = subprocess.Popen([cli.BERTH, "cluster", "--kubeconfig", self.kubeconfig, *args],
@@ -110,6 +111,36 @@ class Cluster:
 
     def phase(self, name):
         return (self.pod(name) or {}).get("status", {}).get("phase")
+
+
+class Served(Cluster):
+    """One whose scheduler serves its pages to clients of the cluster. `flags` lead a command there."""
+
+    def __init__(self, case, *args, scheduler=(), port=None):
+        kubeconfig, folder, self.port = case.path("served-kubeconfig"), case.path("certificates"), port or live.free_port()
+        self.certificate = os.path.join(folder, "kube-scheduler.crt")
+        self.flags = ["--server", "https://127.0.0.1:%d" % self.port, "--kubeconfig", kubeconfig,
+                      "--certificate-authority", self.certificate]
+        super().__init__(case, *args, "--", "--bind-address=127.0.0.1", "--secure-port=%d" % self.port,
+                         "--cert-dir=" + folder, "--authentication-kubeconfig=" + kubeconfig,
+                         "--authorization-kubeconfig=" + kubeconfig, *scheduler, kubeconfig=kubeconfig)
+        self.until(lambda: self.page("/healthz")[0] == 200, "the scheduler serves")
+
+    def page(self, path, token=None, method="GET"):
+        """(status, headers, text) of a page of the scheduler; without a token the client is anonymous."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE_S,
+                                                 context=ssl._create_unverified_context())  # pylint: disable=protected-access
+        try:
+            connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read().decode()
+        except OSError:
+            return 0, {}, ""
+        finally:
+            connection.close()
+
+    def add_pod(self, name, **more):
+        self.create("/api/v1/namespaces/default/pods", cli.pod(name, **more))
 
 
 def condition(thing, kind):

@@ -190,6 +190,161 @@ class Templates(Case):
         self.refuse(self.run_capacity(self.NODES, self.template(cli.pod("p", schedulerName="other"))), '"other"')
 
 
+TYPE = "node.kubernetes.io/instance-type"
+
+
+def more(template):
+    """What one more node adds, by its example."""
+    return {row["example"]: row["adds"] for row in template["oneMore"]}
+
+
+class OneMore(Case):
+    def nodes(self, **spec):
+        return [cli.node("a1", cpu="2", labels={TYPE: "small", ZONE: "x"}), cli.node("a2", cpu="2", labels={TYPE: "small", ZONE: "x"}),
+                cli.node("b1", cpu="8", labels={TYPE: "large", ZONE: "x"}, **spec)]
+
+    def test_types(self):
+        found = self.one(self.nodes(), self.template(cli.pod("web", cpu="600m")))
+        self.assertEqual(found["oneMore"], [
+            {"nodeType": "small", "zone": "x", "example": "a1", "nodes": 2, "adds": 3},
+            {"nodeType": "large", "zone": "x", "example": "b1", "nodes": 1, "adds": 13}])
+        self.assertEqual(found["fits"], 3 + 3 + 13)
+
+    def test_a_full_node_of_the_type_is_no_matter(self):
+        objects = [*self.nodes(), cli.pod("big", on="b1", cpu="8")]
+        self.assertEqual(more(self.one(objects, self.template(cli.pod("web", cpu="1")))), {"a1": 2, "b1": 8})
+
+    def test_daemons_and_mirror_pods_come_along(self):
+        agent = cli.workload("DaemonSet", "agent", cpu="1")
+        mirror = cli.pod("proxy-b1", on="b1", cpu="1", namespace="kube-system")
+        mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+        unknown = cli.pod("log-1", on="a1", cpu="500m", owner=("DaemonSet", "log"))
+        known = cli.pod("agent-1", on="a1", cpu="1", owner=("DaemonSet", "agent"))
+        template = self.template(cli.pod("web", cpu="500m"))
+        self.assertEqual(more(self.one([*self.nodes(), agent, mirror, unknown, known], template)), {"a1": 1, "b1": 12})
+
+    def test_trouble_is_not_of_the_type(self):
+        taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}, {"key": "pool", "value": "gpu", "effect": "NoSchedule"}]
+        objects = self.nodes(unschedulable=True, taints=taints)
+        template = self.template(cli.pod("web", cpu="1", tolerations=[{"key": "pool", "operator": "Exists"}]))
+        self.assertEqual(more(self.one(objects, template)), {"a1": 2, "b1": 8})
+        self.assertEqual(more(self.one(objects, self.template(cli.pod("web", cpu="1")))), {"a1": 2, "b1": 0})
+
+    def test_where_another_node_helps_nothing(self):
+        spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
+                   "labelSelector": {"matchLabels": {"app": "web"}}}]
+        nodes = [cli.node(name, cpu="2", labels={TYPE: "m", ZONE: zone}) for name, zone in (("a", "x"), ("b", "y"), ("c", "y"))]
+        web = cli.pod("web", cpu="1", labels={"app": "web"}, topologySpreadConstraints=spread)
+        found = self.one(nodes, self.template(web))
+        # Zone y has room for one copy that the skew forbids: with a node more in x it is the third.
+        self.assertEqual((found["fits"], more(found)), (5, {"b": 0, "a": 3}))
+
+    def test_without_labels(self):
+        nodes = [cli.node(name, cpu=cpu) for name, cpu in (("a", "2"), ("b", "2"), ("c", "4"))]
+        found = self.one(nodes, self.template(cli.pod("web", cpu="1")))
+        self.assertEqual([(row["nodeType"], row["example"], row["nodes"], row["adds"]) for row in found["oneMore"]],
+                         [(None, "a", 2, 2), (None, "c", 1, 4)])
+
+    def test_with_node(self):
+        node = cli.node("gpu", cpu="16", labels={TYPE: "gpu"})
+        node["status"]["allocatable"]["nvidia.com/gpu"] = "4"
+        file = self.write("gpu.json", [node])
+        web = cli.pod("web", cpu="1")
+        web["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+        found = self.one(self.nodes(), "--with-node", file, "--with-node", "a1", self.template(web))
+        self.assertEqual((found["fits"], more(found)), (0, {"gpu": 4, "a1": 0}))
+        found = self.one(self.nodes(), "--with-node", file, self.template(cli.pod("web", cpu="1")))
+        self.assertEqual((found["fits"], more(found)), (12, {"gpu": 16}))
+        self.refuse(self.run_capacity(self.nodes(), "--with-node", "z9", self.template(web)), "--with-node z9")
+        self.refuse(self.run_capacity(self.nodes(), "--with-node", self.template(web), self.template(web)), "has no Node")
+
+    def test_with_labels_that_only_some_pods_have(self):
+        """A selector of a label that is unique to each pod makes classes anew while there are copies."""
+        agent = cli.workload("DaemonSet", "agent", cpu="1", pod_spec_more={"affinity": {"podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{
+                "topologyKey": HOST, "labelSelector": {"matchExpressions": [
+                    {"key": "statefulset.kubernetes.io/pod-name", "operator": "Exists"}]}}]}}})
+        agent["spec"]["template"]["spec"]["nodeSelector"] = {"only": "new"}
+        file = self.write("node.json", [cli.node("n", cpu="4", labels={"only": "new"})])
+        objects = [*self.nodes(), agent, cli.workload("StatefulSet", "db", cpu="1", replicas=2)]
+        self.assertEqual(more(self.one(objects, "--with-node", file, self.template(cli.pod("web", cpu="1")))), {"n": 3})
+        self.assertEqual(more(self.one(objects, "--with-node", file, "sts/db")), {"n": 0})
+
+    def test_copies_with_claims(self):
+        claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}]
+        storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+                   "provisioner": "disk.example.com", "volumeBindingMode": "WaitForFirstConsumer"}
+        found = self.one([*self.nodes(), storage], self.template(
+            cli.workload("StatefulSet", "db", cpu="1", replicas=1, volumeClaimTemplates=claims)))
+        self.assertEqual((found["fits"], more(found)), (12, {"a1": 2, "b1": 8}))
+
+    def test_together_and_max(self):
+        web, api = (self.write(name + ".json", [cli.pod(name, cpu=cpu)]) for name, cpu in (("web", "500m"), ("api", "1")))
+        report = self.capacity(self.nodes(), "--together", "2=" + web, api)
+        self.assertEqual([more(row) for row in report["templates"]], [{"a1": 2, "b1": 8}, {"a1": 1, "b1": 4}])
+        self.assertEqual(self.one(self.nodes(), "--max", "2", web)["oneMore"], [])
+
+    def test_table(self):
+        result = self.run_capacity(self.nodes(), self.template(cli.pod("web", cpu="600m")))
+        self.assertRegex(result.out, r"ONE MORE NODE +ZONE +SUCH AS +NOW +ADDS\n +small +x +a1 +2 +3\n +large +x +b1 +1 +13\n")
+
+
+class ClusterCapacity(Case):
+    """Flags and JSON of kubernetes-sigs/cluster-capacity."""
+
+    NODES = [cli.node("a", cpu="2"), cli.node("b", cpu="1")]
+
+    def review(self, *args, code=0):
+        spec = cli.pod("small", cpu="300m", nodeSelector={"kubernetes.io/hostname": "a"})
+        spec["spec"]["containers"][0]["resources"]["requests"].update({"memory": "100Mi", "example.com/x": "1"})
+        nodes = json.loads(json.dumps(self.NODES))
+        for node in nodes:
+            node["status"]["allocatable"]["example.com/x"] = "100"
+        return self.run_capacity(nodes, "--podspec", self.write("pod.json", json.dumps(spec)), "--now", "2026-01-31T12:00:00Z",
+                                 "-o", "cluster-capacity-json", *args).json
+
+    def test_json(self):
+        found = self.review()
+        self.assertEqual((found["kind"], set(found)), ("ClusterCapacityReview", {"kind", "spec", "status"}))
+        template = found["spec"]["templates"][0]
+        self.assertEqual((template["metadata"]["name"], template["spec"]["containers"][0]["resources"]["requests"]["cpu"]),
+                         ("small", "300m"))
+        self.assertEqual({row["key"] for row in template["spec"]["tolerations"]},
+                         {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
+        self.assertEqual(found["spec"]["podRequirements"], [{
+            "podName": "small", "nodeSelectors": {"kubernetes.io/hostname": "a"},
+            "resources": {"primaryResources": {"cpu": "300m", "memory": "100Mi"}, "scalarResources": {"example.com/x": 1}}}])
+        status = found["status"]
+        self.assertEqual((status["creationTimestamp"], status["replicas"]), ("2026-01-31T12:00:00Z", 6))
+        self.assertEqual(status["failReason"]["failType"], "Unschedulable")
+        self.assertTrue(status["failReason"]["failMessage"].startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't"))
+        self.assertEqual(status["pods"], [{
+            "podName": "small", "replicasOnNodes": [{"nodeName": "a", "replicas": 6}],
+            "failSummary": [{"reason": "Insufficient cpu", "count": 1},
+                            {"reason": "node(s) didn't match Pod's node affinity/selector", "count": 1}]}])
+
+    def test_limit(self):
+        found = self.review("--max-limit", "4")
+        self.assertEqual((found["spec"]["replicas"], found["status"]["replicas"], found["status"]["failReason"]),
+                         (4, 4, {"failType": "LimitReached", "failMessage": "Maximum number of pods simulated: 4"}))
+        self.assertEqual(self.review("--max-limit", "0")["status"]["replicas"], 6)
+
+    def test_excluded_nodes_and_verbose(self):
+        self.assertEqual(self.review("--exclude-nodes", "a")["status"]["replicas"], 0)
+        nodes = [cli.node("n%d" % i, cpu="1") for i in range(9)]
+        pod = self.template(cli.pod("web", cpu="1"))
+        self.assertIn("and 3 more", self.run_capacity(nodes, "--podspec", pod).out)
+        self.assertIn("n8 (1)", self.run_capacity(nodes, "--podspec", pod, "--verbose").out)
+        self.assertEqual(self.one(nodes, "--exclude-nodes", "n1,n2", pod)["fits"], 7)
+        self.refuse(self.run_capacity(nodes, "--exclude-nodes", "n1,n77", pod), 'no node "n77"')
+
+    def test_several_templates(self):
+        one, other = (self.write(name + ".json", [cli.pod(name, cpu="500m")]) for name in ("one", "other"))
+        self.refuse(self.run_capacity(self.NODES, "-o", "cluster-capacity-json", one, other), "--together")
+        found = self.run_capacity(self.NODES, "-o", "cluster-capacity-json", "--together", one, other).json
+        self.assertEqual((found["status"]["replicas"], [row["podName"] for row in found["status"]["pods"]]), (6, ["one", "other"]))
+
+
 class AsSimulated(Case):
     """The copies of a Deployment go where `simulate` puts its replicas, and the first that does not fit gets the same message."""
 

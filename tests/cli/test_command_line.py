@@ -116,7 +116,6 @@ class Mistakes(cli.Case):
         self.refuse(self.berth("explain", "a/b"), "-f FILE")
 
     def test_words(self):
-        self.refuse(self.berth("explain", "-f", "x"), "one pod")
         self.refuse(self.berth("explain", "-f", "x", "a/b", "c/d"), "one pod")
         for command in (["simulate", "-f", "x"], ["version"], ["help", "explain"]):
             self.refuse(self.berth(*command, "extra"), command[0] + " does not know", "\"extra\"", "--help`")

@@ -267,6 +267,34 @@ class Shortfall(cli.Case):
                          ("volumes of disk.csi", 1, 0, 1))
 
 
+    @staticmethod
+    def devices(node, names):
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "of-" + node},
+                "spec": {"driver": "d", "nodeName": node, "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                         "devices": [{"name": name} for name in names]}}
+
+    @staticmethod
+    def device_claim(name, count=None, **status):
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"devices": {"requests": [{"name": "r", "exactly": {
+                    "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count or 1}}]}}, "status": status}
+
+    def test_devices(self):
+        gpu = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+        only_a = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]}
+        taken = self.device_claim("taken", allocation={"nodeSelector": only_a, "devices": {"results": [
+            {"request": "r", "driver": "d", "pool": "a", "device": "a1"}]}})
+        wants = {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
+        objects = [cli.node("a"), cli.node("b"), cli.node("none"), gpu, self.devices("a", ["a1", "a2", "a3"]), self.devices("b", ["b1"]),
+                   self.device_claim("c", 3), taken]
+        why, groups = self.why(objects, "a", **wants)
+        self.assertEqual([(row["resource"], row["needs"], row["free"], row["allocatable"], row["key"], row["wants"]) for row in why],
+                         [("devices of class gpu", 3, 2, 3, "c", "r")])
+        self.assertEqual(groups, ["Insufficient devices of class gpu: needs 3; most free is 2 on a, the largest has 3"])
+        why, _ = self.why(objects, "b", resourceClaims=[{"name": "c", "resourceClaimName": "taken"}])
+        self.assertEqual((why[0]["reason"], why[0]["sentence"]), ("ClaimNodes", "claim taken wants metadata.name In (a), it has b"))
+
+
 class OneNode(cli.Case):
     """--node: what every plugin says about a node."""
 
@@ -327,9 +355,77 @@ class WhichPod(cli.Case):
 
     def test_running(self):
         objects = [cli.node("a"), cli.node("b"), cli.pod("p", on="a", cpu="3")]
-        self.refuse(self.explain_pod(objects, "p"), "runs on a", "--as-if-pending")
-        found = self.explain(objects, "p", "--as-if-pending")
-        self.assertEqual(found["best"], ["a", "b"])
+        found = self.explain(objects, "p")
+        self.assertEqual((found["presentNode"], found["best"]), ("a", ["a", "b"]))
+        self.assertEqual(found, self.explain(objects, "p", "--as-if-pending"))
+        self.assertIsNone(self.explain([cli.node("a"), cli.pod("p")], "p")["presentNode"])
+
+    def test_would_a_running_pod_be_chosen_again(self):
+        running = cli.pod("p", on="a", cpu="3")
+        for others, sentence in ([], "which would be chosen again."), ([cli.node("b")], "which is one of them."), \
+                ([cli.node("b", cpu="64")], "which could take it again, with a total that is "):
+            text = self.explain_pod([cli.node("a"), *others, running], "p").out
+            self.assertRegex(text, r"(?m)^It would go to ")
+            self.assertIn("It runs on a, " + sentence, text)
+        text = self.explain_pod([cli.node("a", unschedulable=True), cli.node("b"), running], "p").out
+        self.assertIn("It runs on a, which could not take it again: the node is cordoned (spec.unschedulable).", text)
+
+    def names(self, objects, *args):
+        """The pod that is explained, and the notes."""
+        result = self.explain_pod(objects, *args)
+        self.assertEqual(result.code, 0, result.err)
+        return result.out.split()[0], result.err
+
+    def test_names_as_with_kubectl(self):
+        objects = [cli.node("a"), cli.pod("web", namespace="shop"), cli.pod("web"), cli.pod("db", namespace="shop"),
+                   cli.pod("x", namespace="pod")]
+        for args, wanted in ((["web"], "default/web"), (["pod/web"], "default/web"), (["-n", "shop", "web"], "shop/web"),
+                             (["-n", "shop", "pod/web"], "shop/web"), (["po/shop/web"], "shop/web"), (["shop/web"], "shop/web"),
+                             (["pods/shop/web", "--namespace", "shop"], "shop/web")):
+            with self.subTest(args=args):
+                self.assertEqual(self.names(objects, *args), (wanted, ""))
+        self.assertEqual(self.names(objects, "db"), ("shop/db", "berth: note: pod/db is in namespace shop\n"))
+        self.refuse(self.explain_pod(objects, "-n", "default", "db"), "no pod default/db")
+        self.refuse(self.explain_pod(objects, "-n", "default", "shop/db"), "not in the namespace of -n, default")
+        self.refuse(self.explain_pod(objects, "a/b/c"), "expected POD, NAMESPACE/POD, KIND/NAME")
+        twice = [cli.node("a"), cli.pod("p", namespace="x"), cli.pod("p", namespace="y")]
+        self.refuse(self.explain_pod(twice, "p"), "in several namespaces (x, y); -n says which")
+
+    def test_workloads(self):
+        running = [cli.pod("web-1", on="a", namespace="shop", owner=("ReplicaSet", "web-5d")),
+                   cli.pod("db-0", on="a", namespace="shop", owner=("StatefulSet", "db"))]
+        objects = [cli.node("a"), cli.workload("Deployment", "web", namespace="shop", cpu="3", replicas=2),
+                   cli.workload("StatefulSet", "db", namespace="shop", cpu="2", replicas=1),
+                   cli.workload("DaemonSet", "agent", namespace="shop", pod_spec_more={"nodeSelector": {"x": "y"}}),
+                   cli.workload("Job", "report", namespace="shop", completions=1), *running]
+        for args, name in ((["deploy/web"], r"shop/web-\w+-\w{5}"), (["-n", "shop", "deployments.apps/web"], r"shop/web-\w+-\w{5}"),
+                           (["sts/shop/db"], "shop/db-1"), (["ds/agent"], r"shop/agent-\w{5}"), (["job/report"], r"shop/report-\w{5}")):
+            with self.subTest(args=args):
+                found, notes = self.names(objects, *args)
+                self.assertRegex(found, "^%s$" % name)
+                self.assertIn("%s stands for a pod of " % found, notes)
+        self.assertIn("nodeSelector wants x=y", self.explain_pod(objects, "ds/agent").out)
+        self.refuse(self.explain_pod(objects, "deploy/wbe"), "no Deployment default/wbe")
+        self.refuse(self.explain_pod(objects, "-n", "shop", "web"), "did you mean deploy/web?")
+
+    def test_waiting_pods(self):
+        web = [cli.pod("web-%d" % i, cpu="1", labels={"app": "web"}, owner=("ReplicaSet", "web-5d")) for i in range(3)]
+        objects = [cli.node("a"), cli.node("b", cpu="2"), cli.pod("on", on="a"), *web, cli.pod("big", cpu="9", namespace="shop"),
+                   cli.pod("held", schedulingGates=[{"name": "g"}]), cli.pod("tolerant", cpu="1", tolerations=[{"operator": "Exists"}]),
+                   cli.pod("theirs", schedulerName="other")]
+        found = self.explain_pod(objects, "-o", "json").json
+        self.assertEqual((found["kind"], found["left"]), ("PendingPods", 0))
+        rows = {row["name"]: row for row in found["pods"]}
+        self.assertEqual({name: (row["count"], row["feasible"]) for name, row in rows.items()},
+                         {"web-0": (3, 2), "big": (1, 0), "held": (1, 2), "tolerant": (1, 2)})
+        self.assertEqual(rows["big"]["sentence"], "2 of 2 nodes: Insufficient cpu: needs 9; most free is 3.9 on a, the largest has 4")
+        self.assertTrue(rows["held"]["sentence"].startswith("held back: "))
+        self.assertEqual(rows["web-0"]["sentence"], "2 nodes can take it, the best is a")
+        text = self.explain_pod(objects).out
+        self.assertRegex(text, r"(?m)^default/web-0 +3  2 nodes can take it")
+        self.assertEqual([row["name"] for row in self.explain_pod(objects, "-n", "shop", "-o", "json").json["pods"]], ["big"])
+        self.assertIn("and 3 more pods", self.explain_pod(objects, "--top", "1").out)
+        self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("on", on="a")]).out, "No pod waits for a node.\n")
 
     def test_deferred_resize(self):
         status = {"phase": "Running", "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
@@ -342,7 +438,8 @@ class WhichPod(cli.Case):
         self.assertEqual(found["preemption"]["candidates"],
                          [{"node": "a", "victims": [cli.reference("default/low")], "pdbViolations": 0}])
         self.assertEqual(self.explain(objects[:2] + objects[3:], "p", release, gate + "true")["best"], ["a"])
-        self.refuse(self.explain_pod(objects, "p", release, gate + "false"), "runs on a")
+        self.assertEqual(self.explain(objects, "p", release, gate + "false"), self.explain(objects, "p", release, gate + "true",
+                                                                                           "--as-if-pending"))
         pending = self.explain(objects, "p", release, gate + "true", "--as-if-pending")
         self.assertEqual(cli.by_node(pending)["b"]["reasons"], ["node(s) didn't match Pod's node affinity/selector"])
 

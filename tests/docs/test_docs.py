@@ -26,6 +26,8 @@ LIVE = {
     "berth explain --server": "tests/e2e/explain_test.go",
     "berth cluster ": "tests/cli/test_fleet.py, tests/cli/test_kubelets.py",
     "berth queue": "tests/cli/test_live.py",
+    "berth top": "tests/cli/test_top.py",
+    "berth ui": "tests/cli/test_ui.py",
     "berth replay --config binpacking.yaml": "tests/e2e/record_test.go",
 }
 

@@ -3,7 +3,6 @@
     "use strict";
     const el = berth.el;
     berth.pages = berth.pages || {};
-    const BEST_SHOWN = 12;
     const TONES = { bound: "good", placed: "good", unschedulable: "warn", error: "bad", "binding failed": "bad" };
 
     function stateOf(page) {
@@ -51,33 +50,12 @@
             rejected.length ? verdicts(rejected) : null);
     }
 
-    function groupRejections(nodes) {
-        const groups = new Map();
-        for (const node of Object.values(nodes)) {
-            if (node.feasible)
-                continue;
-            const key = JSON.stringify([node.plugin, node.reasons, node.status]);
-            const group = groups.get(key) || { plugin: node.plugin, reasons: node.reasons || [], status: node.status, nodes: 0 };
-            group.nodes++;
-            groups.set(key, group);
-        }
-        return [...groups.values()];
-    }
-
+    // The sections of a report of `berth explain`, about the present.
     function now(page) {
-        const found = page.now;
-        if (!found)
-            return [el("p", { class: "note" }, page.notNow || "It is not evaluated.")];
-        const nodes = Object.entries(found.nodes || {}).map(([node, row]) => ({ node, ...row }));
-        const feasible = nodes.filter((row) => row.feasible).sort((a, b) => b.total - a.total);
-        const rejected = groupRejections(found.nodes || {});
-        const lead = feasible.length ? [berth.number(feasible.length) + " of " + berth.counted(nodes.length, "node") + " can take it",
-            found.asIfPending ? " if it were pending" : "", found.best && found.best.length ? ": it would go to " +
-            found.best.slice(0, 4).join(" or ") + (found.best.length > 4 ? " or " + (found.best.length - 4) + " more, equally good" : "") : "", "."] :
-            [found.message || "No node can take it."];
-        return [el("p", {}, lead),
-            feasible.length ? scores("Scores now", feasible.slice(0, BEST_SHOWN).map((row) => ({ ...row, strong: (found.best || []).includes(row.node) }))) : null,
-            rejected.length ? el("div", {}, el("h3", {}, "Nodes that cannot take it"), verdicts(rejected)) : null];
+        if (!page.now)
+            return [berth.section("now", "What would be decided now", el("p", { class: "note" }, page.notNow || "It is not evaluated."))];
+        const lead = page.now.asIfPending ? "What would be decided now, if it were pending" : "What would be decided now";
+        return [el("h2", { class: "part" }, lead), ...berth.explanationSections(page.now, "now-")];
     }
 
     function wakes(page) {
@@ -98,8 +76,8 @@
             isNews(page) ? el("p", { class: "message" }, page.queue.message) : null,
             berth.section("attempts", "Last attempts", page.attempts.length ?
                 el("ol", { class: "attempts" }, page.attempts.map(attempt)) : el("p", { class: "note" }, "None are remembered.")),
-            berth.section("now", "What would be decided now", now(page)),
             page.queue && (page.queue.wakes || []).length ? berth.section("wakes", "What may wake it", wakes(page)) : null,
+            ...now(page),
         ].filter(Boolean);
     }
 

@@ -68,15 +68,21 @@
     // ---- one more node ----
 
     function moreSection(doc) {
-        const grown = doc.templates.filter((template) => template.oneMore && template.oneMore.length);
+        const grown = doc.templates.filter((template) => template.oneMore.length);
         if (!grown.length)
             return null;
         const type = (row) => [row.nodeType || "like " + row.example, row.zone].filter(Boolean).join(", ");
-        return berth.section("more", "One more node", el("p", { class: "dim" }, "How many more copies fit when one node like the others of its type joins the full cluster."),
-            grown.map((template) => [grown.length > 1 ? el("h3", {}, nameOf(template)) : null, berth.stackedBars({
+        const part = (template) => {
+            const useful = template.oneMore.filter((row) => row.adds).sort((a, b) => b.adds - a.adds).slice(0, 20);
+            const useless = template.oneMore.filter((row) => !row.adds);
+            return [useful.length ? berth.stackedBars({
                 caption: "Copies of " + nameOf(template) + " that one more node adds", title: "Type of node", names: ["copies"],
-                rows: [...template.oneMore].sort((a, b) => b.adds - a.adds).slice(0, 20).map((row) => ({ label: type(row), values: [row.adds] })),
-            })]));
+                rows: useful.map((row) => ({ label: type(row), values: [row.adds] })),
+            }) : null, useless.length ? el("p", { class: "dim" }, (useful.length ? "No copy more with a node of type " : "For " + nameOf(template) +
+                " no node adds a copy, of whichever type: ") + useless.map(type).join("; ") + ".") : null];
+        };
+        return berth.section("more", "One more node", el("p", { class: "dim" },
+            "How many more copies fit when one node like the others of its type joins the full cluster."), grown.map(part));
     }
 
     // ---- where ----

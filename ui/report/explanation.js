@@ -113,7 +113,7 @@
         };
         const show = (node) => details.replaceChildren(nodeDetails(node));
         const map = berth.heatMap({
-            label: "Nodes by the plugin that refuses the pod first", colour, onselect: (index) => {
+            label: "Nodes by the plugin that refuses the pod first", height_px: 220, colour, onselect: (index) => {
                 map.select(index);
                 show(doc.nodes[index]);
             },

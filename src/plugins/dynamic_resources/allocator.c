@@ -34,6 +34,8 @@ enum picked_as {
 };
 
 static enum found take_step(struct search *search, struct step step);
+static int is_suitable(struct search *search, const struct wanted_claim *claim,
+                       struct alternative *alternative, struct candidate *candidate);
 
 /* ---- is a device in use? ---- */
 static bool is_picked_by(const struct candidate *candidate, uint32_t claim)
@@ -96,6 +98,14 @@ static bool is_repelled(const struct candidate *candidate, const struct device_s
             repels(&source->rules[i]->taint, request))
             return true;
     return false;
+}
+
+bool candidate_is_free(struct search *search, const struct wanted_claim *claim,
+                       struct alternative *alternative, struct candidate *candidate)
+{
+    return !is_in_use(search, candidate) &&
+           !(search->input->rules->taints && is_repelled(candidate, alternative->api)) &&
+           is_suitable(search, claim, alternative, candidate) > 0;
 }
 
 /* ---- one device ---- */

@@ -14,6 +14,8 @@
 /* A node declares this feature when its kubelet can leave out operations. */
 #define OPTIONAL_OPERATIONS "DRAOptionalNodeOperations"
 
+struct shortfall_list;
+
 /* What the release and its gates say about devices. */
 struct allocation_rules {
     const struct release *release;
@@ -50,5 +52,7 @@ struct allocate_input {
  * UnschedulableAndUnresolvable: not on this node. Error: the search took too long, or something is wrong with a claim,
  * a class or a slice. */
 struct status allocate(const struct allocate_input *input, struct allocation_result **ret);
+/* What the node lacks, where allocate() found nothing. */
+void allocate_explain(const struct allocate_input *input, struct shortfall_list *ret);
 
 #endif

@@ -7,6 +7,7 @@
 #include "api/fields.h"
 #include "api/labels.h"
 #include "framework/normalize.h"
+#include "framework/shortfall.h"
 #include "index/table.h"
 #include "plugins/dynamic_resources/allocator.h"
 #include "plugins/dynamic_resources/args.h"
@@ -260,9 +261,9 @@ static bool has_allocated(const struct state *state)
     return all;
 }
 
-/* Looks for devices for the claims that have none. */
-static struct status find_devices(struct cycle *cycle, const struct state *state, const struct node *node,
-                                  struct choice *choice)
+/* The claims that have no devices. */
+static struct allocate_input claims_to_allocate(struct cycle *cycle, const struct state *state,
+                                                const struct node *node, const struct choice *choice)
 {
     struct self *self = cycle_self(cycle);
     const struct resource_claim **claims =
@@ -283,6 +284,15 @@ static struct status find_devices(struct cycle *cycle, const struct state *state
             claims[input.len++] =
                 i == state->named && choice->extended.claim ? choice->extended.claim : claim;
     }
+    return input;
+}
+
+/* Looks for devices for them. */
+static struct status find_devices(struct cycle *cycle, const struct state *state, const struct node *node,
+                                  struct choice *choice)
+{
+    struct self *self = cycle_self(cycle);
+    const struct allocate_input input = claims_to_allocate(cycle, state, node, choice);
     struct status status = allocate(&input, &choice->allocations);
     arena_reset(&self->scratch);
     return status;
@@ -343,6 +353,48 @@ static struct status filter(struct cycle *cycle, struct node_view node)
         *kept = choice;
     }
     return status;
+}
+
+/* ---- what a node lacks ---- */
+/* The claim is allocated, and the node cannot have its devices. */
+static void explain_missing(const struct slot *slot, const struct node *node, struct shortfall_list *ret)
+{
+    const struct node_selector *nodes = slot->claim->status.allocation->node_selector;
+    struct str name = slot->claim->meta.name,
+               subject = arena_printf(ret->arena, "claim " STR_FMT, STR_ARG(name));
+    if (nodes && !node_selector_matches(nodes, node->meta.name, &node->meta.labels)) {
+        shortfall_add_requirements(ret, "ClaimNodes", subject.ptr, nodes, node);
+        return;
+    }
+    struct shortfall *lack = shortfall_add(ret, "ClaimNotReady");
+    lack->key = name;
+    lack->sentence =
+        arena_printf(ret->arena, "the devices of " STR_FMT " are not ready, or the node cannot use them",
+                     STR_ARG(subject));
+}
+
+/* Other reasons, such as those of extended resources, say all themselves. */
+static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
+{
+    struct self *self = cycle_self(cycle);
+    const struct state *state = *cycle_state(cycle);
+    bool lacks_claim = false;
+    if (!state || extended_slot(state) || !status_ok(check_all_allocated(cycle, state, node)))
+        return;
+    for (uint32_t i = 0; i < state->len; i++)
+        if (state->slots[i].missing)
+            explain_missing(&state->slots[i], node_api(node), ret);
+    for (uint32_t i = 0; i < state->len; i++)
+        lacks_claim |= state->slots[i].missing;
+    if (lacks_claim || !state->to_allocate)
+        return;
+    const struct choice none = { 0 };
+    struct choice tried = { 0 };
+    if (status_rejected(find_devices(cycle, state, node_api(node), &tried))) {
+        const struct allocate_input input = claims_to_allocate(cycle, state, node_api(node), &none);
+        allocate_explain(&input, ret);
+        arena_reset(&self->scratch);
+    }
 }
 
 /* ---- PostFilter ---- */
@@ -585,6 +637,7 @@ const struct plugin plugin_dynamic_resources = {
     .needs_pre_filter = POINT_BIT(POINT_FILTER) | POINT_BIT(POINT_SCORE),
     .pre_filter = pre_filter,
     .filter = filter,
+    .explain = explain,
     .post_filter = post_filter,
     .post_filter_repeats = true,
     .score = score,

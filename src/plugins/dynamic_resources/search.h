@@ -76,6 +76,11 @@ struct search {
     struct status failure;
 };
 
+/* ---- allocator.c ---- */
+/* Could the request have the device, if it were the only one? */
+bool candidate_is_free(struct search *search, const struct wanted_claim *claim,
+                       struct alternative *alternative, struct candidate *candidate);
+
 /* ---- request.c ---- */
 /* Notes why the search ends; false. */
 #define search_fails(search, ...) \

@@ -86,11 +86,32 @@ static void test_depth(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Lists and objects have a length, and are no text: Go reads them as a quantity in the wrong format. */
+static void test_quantities_of_other_types(void **state)
+{
+    (void)state;
+    static const char *const values[] = { "[1]", "[]", "{\"a\": 1}", "{}", "true", "[\"1\", \"2\"]" };
+    for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "{\"spec\": {\"containers\": [{\"resources\": {\"limits\": {\"cpu\": %s}}}]}}", values[i]);
+        yyjson_doc *doc = yyjson_read(text, strlen(text), 0);
+        struct schema_problems problems = { 0 };
+        schema_check(schema_of(STR(""), STR("v1"), STR("Pod")), yyjson_doc_get_root(doc), SCHEMA_DECODED,
+                     &problems);
+        if (!str_starts_with(problems.wrong, STR("quantities must match the regular expression")))
+            fail_msg("%s: " STR_FMT, values[i], STR_ARG(problems.wrong));
+        schema_problems_release(&problems);
+        yyjson_doc_free(doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_quantities_of_other_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
