@@ -10,7 +10,7 @@
     // ---- bars ----
 
     function barTable(options) {
-        const columns = [{ title: options.title || "", value: (row) => row.label }];
+        const columns = [{ title: options.title || "Name", value: (row) => row.label }];
         options.names.forEach((name, i) => columns.push({ title: name, value: (row) => row.values[i], numeric: true }));
         if (!options.parts)
             columns.push({ title: "Total", value: (row) => row.values.reduce((sum, v) => sum + (v || 0), 0), numeric: true });

@@ -498,6 +498,10 @@ static int list(const struct replay_settings *settings, const char *path)
     struct recording_summary *all;
     struct error err;
     size_t len;
+    if (settings->html) {
+        error_set(&err, -EINVAL, "--html is about one recording; it does not go together with --list");
+        return fail(EXIT_INPUT, &err);
+    }
     if (recording_list(path, &arena, &all, &len, &err) < 0)
         return fail(EXIT_INPUT, &err);
     if (settings->output == OUTPUT_JSON)

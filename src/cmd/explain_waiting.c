@@ -237,7 +237,7 @@ static void put_table(const struct waiting *waiting, size_t shown, size_t left, 
 
 int explain_waiting(struct input *input, const struct explain_settings *settings, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 };
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     _cleanup_(arena_release) struct arena arena = { 0 };
     struct term term = term_stdout(&out);
     waiting_vec waiting = { 0 };
@@ -255,11 +255,16 @@ int explain_waiting(struct input *input, const struct explain_settings *settings
         judge(&waiting.items[i], input, &options, &arena);
     for (size_t i = shown; i < waiting.len; i++)
         left += waiting.items[i].pods;
+    if (r == 0 && (settings->html || settings->input.output == OUTPUT_JSON))
+        put_document(waiting.items, shown, left, &json);
     if (r == 0 && settings->input.output == OUTPUT_JSON)
-        put_document(waiting.items, shown, left, &out);
+        strbuf_str(&out, strbuf_slice(&json));
     else if (r == 0)
         put_table(waiting.items, shown, left, &term);
     vec_release(&waiting);
     deciders_free(&deciders);
-    return r < 0 ? fail(EXIT_INPUT, err) : finish(&term);
+    if (r < 0)
+        return fail(EXIT_INPUT, err);
+    r = write_html(settings->html, "Pods that wait", &settings->input.files, strbuf_slice(&json));
+    return r ? r : finish(&term);
 }

@@ -159,7 +159,10 @@ static int begin(struct capacity *capacity, struct filling *filling, const struc
     }
     int r = simulate(simulation, capacity->input, &options->simulate, err);
     simulation->before = simulation->after;
-    return r < 0 ? r : filling_init(filling, simulation, templates, len, err);
+    if (r == 0)
+        r = filling_init(filling, simulation, templates, len, err);
+    filling->progress = options->progress;
+    return r;
 }
 
 static size_t most_copies(const struct filling *filling, const struct capacity_options *options)
@@ -241,7 +244,7 @@ static int run_templates(struct capacity *capacity, const struct template *templ
     r = r < 0 ? r : fill(capacity, &filling, options, run, err);
     r = r < 0 ? r : try_types(capacity, &filling, templates, options, run, err);
     if (r == 0 && !filling_unwinds(&filling)) /* they were placed again */
-        simulation_take_usage(&capacity->simulation, &capacity->simulation.after);
+        usage_take(cluster_of(capacity), &capacity->simulation.arena, &capacity->simulation.after);
     return r;
 }
 

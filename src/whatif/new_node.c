@@ -132,7 +132,7 @@ static void copy_daemons(struct new_node *new, const struct node *of)
         const struct owner_ref *owner = controller_of(&pod->meta);
         bool is_known = owner && str_is(owner->kind, "DaemonSet") &&
                         load_find(load, KIND_DAEMON_SET, pod->meta.namespace, owner->name);
-        if (fact_stays_with_node(pod) && !is_known)
+        if (pod_stays_with_node(pod) && !is_known)
             add_pod(new, pod);
     }
 }

@@ -109,6 +109,14 @@ class TestExplanation(browser.Case):
         page, document = self.explanation(scoring(), "web", "--timing")
         self.assertEqual(len(document["cost"]["plugins"]), int(page.attribute("#cost table", "aria-rowcount")) - 1)
 
+    def test_all_that_wait(self):
+        objects = [*rejecting(), pod("small", cpu="100m")]
+        page, document = self.report("explain", "-f", self.write("cluster.json", objects))
+        self.assertEqual(document["kind"], "PendingPods")
+        self.assertEqual([(row[0], row[2], row[3]) for row in self.rows("Pods that wait")],
+                         [(full_name(row), str(row["feasible"]), row["sentence"]) for row in document["pods"]])
+        self.assertEqual((self.tiles()["pods wait"], self.tiles()["fit on no node"]), ("2", "1"))
+
     def test_large(self):
         """Of thousands of nodes only rows that are seen are elements."""
         nodes = [node("node-%04d" % i, cpu="%dm" % (1000 + i)) for i in range(3000)]

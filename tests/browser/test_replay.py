@@ -69,6 +69,8 @@ class TestReplay(browser.Case, case.Case):
             page.run("document.querySelector('#nodes canvas').focus();")
             page.press("End", "Enter")
             self.assertIn("node-2, recorded: %d pods" % by_node["node-2"][0], page.text("#nodes"))
+        with self.subTest("a list is no report"):
+            self.refuse(self.berth("replay", "--list", folder, "--html", self.path("r.html")), "--html", "--list")
         with self.subTest("what is printed stays the same"):
             plain = self.berth("replay", folder)
             self.assertEqual(self.berth("replay", folder, "--html", self.path("r.html")).out, plain.out)

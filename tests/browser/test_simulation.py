@@ -162,6 +162,36 @@ class TestSimulation(browser.Case):
         self.addCleanup(page.size, 1280, 900)
         page.wait("return document.documentElement.scrollWidth === 400;")
 
+    def test_changes(self):
+        objects = [*cluster(), workload("ReplicaSet", "set", cpu="100m", replicas=1),
+                   pod("set-1", on="n0", owner=("ReplicaSet", "set"), labels={"app": "set"})]
+        page, document = self.simulation(objects, "--drain", "n0", "--add", "2=n1")
+        self.assertIn(document["answer"]["text"], page.text("#changes"))
+        self.assertIn("set-1", [row["pod"]["name"] for row in document["moved"]])
+        self.assertIn("default/old-0", page.text("#changes .warn"))
+        self.assertEqual(self.rows("Changes", 0, 2), [[row["change"], row["name"]] for row in document["changes"]])
+        self.assertEqual(self.rows("Pods that leave", 0, 2), [[full_name(row["pod"]), row["from"]] for row in document["moved"]])
+        added = [row["name"] for row in document["nodes"] if row["before"] is None]
+        self.assertEqual(len(added), 2)
+        page.run("document.querySelector('#nodes canvas').focus();")
+        page.press("Home")
+        while not any(page.text("#announcer").startswith(name) for name in added):
+            page.press("ArrowRight")
+        self.assertIn("Before: not there, After: cpu ", page.text("#announcer"))
+        page.press("Enter")
+        self.assertIn(page.text(".details h3"), added)
+
+    def test_nodes_that_are_needed(self):
+        objects = [node("n0", cpu="4"), workload("Deployment", "web", cpu="1", namespace="shop", replicas=11)]
+        page, document = self.simulation(objects, "--add-until-placed", "n0")
+        self.assertTrue(document["growth"]["enough"])
+        self.assertIn("%d more nodes like n0 are enough: no pod waits." % document["growth"]["nodes"], page.text("#growth"))
+        objects = [node("n%d" % i) for i in range(4)] + [pod("one", on="n0")]
+        page, document = self.simulation(objects, "--removable")
+        self.assertIn("%d nodes could go together" % document["removable"]["count"], page.text("#removable"))
+        self.assertEqual({row[0]: row[1] == "yes" for row in self.rows("Nodes that could go", 0, 1)},
+                         {row["name"]: row["removable"] for row in document["removable"]["nodes"]})
+
     def test_empty(self):
         page, document = self.simulation([node("n1")])
         self.assertEqual(document["summary"]["decisions"], 0)

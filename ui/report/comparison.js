@@ -7,6 +7,10 @@
         return configuration.config === null ? "defaults" : configuration.config;
     }
 
+    function tenths(share) {
+        return (share * 100).toFixed(1) + " %";
+    }
+
     // [words, value, how it is written, which is better: 1 more, -1 less, 0 neither]
     const FACTS = [
         ["pods placed", (c) => c.placed, berth.number, 1],
@@ -14,10 +18,10 @@
         ["pods preempted", (c) => c.preempted, berth.number, -1],
         ["decisions", (c) => c.decisions, berth.number, 0],
         ["nodes without pods", (c) => c.emptyNodes, berth.number, 1],
-        ["imbalance of cpu", (c) => c.imbalance.cpu, berth.percent, -1],
-        ["imbalance of memory", (c) => c.imbalance.memory, berth.percent, -1],
+        ["imbalance of cpu", (c) => c.imbalance.cpu, tenths, -1],
+        ["imbalance of memory", (c) => c.imbalance.memory, tenths, -1],
         ["cost per hour", (c) => c.costPerHour, berth.number, -1],
-        ["nodes in use without a price", (c) => c.nodesWithoutPrice, berth.number, 0],
+        ["nodes in use without a price", (c) => c.costPerHour === null ? 0 : c.nodesWithoutPrice, berth.number, 0],
     ];
 
     // A difference in words of the fact, and whether it is better than the first configuration.
@@ -40,7 +44,7 @@
                     total: berth.number(configuration.placed) + " of " + berth.number(configuration.placed + configuration.pending) })),
             }),
             berth.table({
-                caption: "Configurations", rows: facts, filter: false, columns: [{ title: "", value: (fact) => fact[0] },
+                caption: "Configurations", rows: facts, filter: false, columns: [{ title: "Summary", value: (fact) => fact[0] },
                     ...doc.configurations.map((configuration) => ({ title: nameOf(configuration), value: (fact) => fact[1](configuration), numeric: true,
                         cell: (fact) => cellOf(fact, configuration, first) }))],
             }),

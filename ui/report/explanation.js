@@ -270,5 +270,23 @@
                 doc.notNow ? el("p", { class: "dim" }, "Not evaluated now: " + doc.notNow) : null, attemptsTable(doc), wakesOf(doc)), ...now],
         };
     }
-    berth.views = { ...berth.views, Explanation: view, LiveExplanation: liveView };
+    // ---- all pods that wait ----
+
+    function waitingView(doc) {
+        const pods = (rows) => rows.reduce((sum, row) => sum + row.count, 0), number = berth.number;
+        const fitting = doc.pods.filter((row) => row.feasible);
+        return {
+            title: document.title, lead: ["In the order in which they are decided; each row is judged as if its turn were now."],
+            tiles: [[number(pods(doc.pods) + doc.left), "pods wait"], [number(pods(fitting)), "would find a node", fitting.length ? "good" : ""],
+                [number(pods(doc.pods) - pods(fitting)), "fit on no node", fitting.length < doc.pods.length ? "bad" : ""]],
+            sections: [berth.section("waiting", "Why they wait", berth.table({
+                caption: "Pods that wait", rows: doc.pods, empty: "No pod waits for a node.", columns: [
+                    { title: "Pod", value: berth.podName }, { title: "Alike", value: (row) => row.count, numeric: true, help: "pods that plugins cannot tell apart" },
+                    { title: "Feasible nodes", value: (row) => row.feasible, numeric: true,
+                        cell: (row) => el("span", { class: row.feasible ? "good" : "bad" }, number(row.feasible)) },
+                    { title: "Why", value: (row) => row.sentence, class: "wide" }],
+            }), doc.left ? el("p", { class: "dim" }, "and " + berth.counted(doc.left, "more pod") + "; --top shows more of them") : null)],
+        };
+    }
+    berth.views = { ...berth.views, Explanation: view, LiveExplanation: liveView, PendingPods: waitingView };
 })(window.berth = window.berth || {});

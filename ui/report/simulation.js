@@ -104,6 +104,31 @@
         return berth.section("changes", "Changes", parts);
     }
 
+    // How many nodes are needed, and which could go.
+    const KEPT = { pending: "a pod would have no node", unmanaged: "a pod without a controller", budget: "a disruption budget",
+        otherScheduler: "a pod of another scheduler", controlPlane: "the control plane" };
+
+    function growthSection(doc) {
+        const growth = doc.growth;
+        return growth ? berth.section("growth", "More nodes", el("p", { class: "verdict " + (growth.enough ? "good" : "bad") },
+            growth.enough ? berth.counted(growth.nodes, "more node") + " like " + growth.of + " " + (growth.nodes === 1 ? "is" : "are") + " enough: no pod waits." :
+                "More nodes like " + growth.of + " do not help: with " + berth.number(growth.nodes) + " of them " + berth.counted(growth.pending, "pod") + " still wait."),
+        berth.table({ caption: "Numbers of nodes that were tried", rows: growth.trials, sort: [0], filter: false, columns: [
+            { title: "More nodes", value: (trial) => trial.nodes, numeric: true }, { title: "Pods that wait", value: (trial) => trial.pending, numeric: true }] })) : null;
+    }
+
+    function removableSection(doc) {
+        const found = doc.removable;
+        return found ? berth.section("removable", "Nodes that could go", el("p", { class: "verdict" },
+            berth.counted(found.count, "node") + " could go together. On those that stay, pods then request " + berth.percent(found.usedAfter.cpu) +
+            " of cpu and " + berth.percent(found.usedAfter.memory) + " of memory."),
+        berth.table({ caption: "Nodes that could go", rows: found.nodes, columns: [
+            { title: "Node", value: (node) => node.name },
+            { title: "Could go", value: (node) => node.removable ? "yes" : "no", cell: (node) => el("span", { class: node.removable ? "good" : null }, node.removable ? "yes" : "no") },
+            { title: "Stays because of", value: (node) => node.reason && (KEPT[node.reason] || node.reason) },
+            { title: "Pods that would move", value: (node) => node.pods, numeric: true }] })) : null;
+    }
+
     // ---- workloads ----
 
     // The pods of one workload over the nodes, and over their groups.
@@ -276,7 +301,7 @@
                 ". " + berth.counted(summary.decisions, "decision") + " with " + berth.counted(summary.running, "running pod") + " on " +
                 berth.counted(summary.nodes, "node") + "."],
             tiles: tilesOf(doc),
-            sections: [changesSection(doc), nodesSection(doc), pendingSection(doc), workloadsSection(doc), resourcesSection(doc), queueSection(doc)].filter(Boolean),
+            sections: [changesSection(doc), growthSection(doc), removableSection(doc), nodesSection(doc), pendingSection(doc), workloadsSection(doc), resourcesSection(doc), queueSection(doc)].filter(Boolean),
         };
     }
     berth.views = { ...berth.views, Simulation: view };
