@@ -59,6 +59,13 @@ static const struct option_row rows[] = {
 
 extern const struct command command_capacity;
 
+static void show_progress(size_t copies, double seconds)
+{
+    if (progress_is_due(seconds))
+        fprintf(stderr, "\rberth: %s copies placed, %s per second \033[K", grouped((int64_t)copies),
+                grouped((int64_t)((double)copies / seconds)));
+}
+
 static void warn(const struct capacity *capacity)
 {
     input_warn(capacity->input, NULL);
@@ -120,15 +127,19 @@ static int run(void *given, const struct texts *words)
                       .calls_extenders = settings->input.calls_extenders },
         .max = settings->max ? (size_t)settings->max : COPIES_MAX,
         .together = settings->together,
+        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .nodes = settings->nodes.items,
         .nodes_len = settings->nodes.len,
         .closed = str_from(settings->closed ?: ""),
     };
+    if (input_check_nodes(&input, &err) < 0)
+        return fail(EXIT_INPUT, &err);
     if (settings->input.output == OUTPUT_REVIEW && input.templates.items.len > 1 && !settings->together)
         return usage_error(&command_capacity,
                            "-o cluster-capacity-json is about one template, or several with --together");
     double loaded = now_seconds();
     r = capacity_find(&capacity, &input, &options, &err);
+    progress_clear();
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn(&capacity);
@@ -139,16 +150,17 @@ const struct command command_capacity = {
     .name = "capacity",
     .summary = "How many more copies of a pod fit, and what stops the next one?",
     .usage = "[-f PATH...] [--config FILE] [--max N] [--together]\n"
-             "                      [-o table|json] TEMPLATE...",
+             "                      [--with-node NODE|FILE] [-o table|json] [--html FILE]\n"
+             "                      TEMPLATE...",
     .purpose = "Places copies of a pod until one does not fit, each decided as kube-scheduler would decide "
                "it. Pods of the input that wait have their turn first. Copies do not preempt.\n\n"
                "TEMPLATE is a file with Pods or workloads, or a workload or pod of the input, such as "
                "deploy/shop/web (deploy, rs, sts, ds, rc, job, pod). Several are tried each alone, on the "
                "cluster as it is, or all --together. Nothing is changed anywhere.",
-    .examples = "  berth capacity -f cluster.json web.yaml\n"
-                "  berth capacity -f cluster.json deploy/shop/web sts/shop/db\n"
-                "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n"
-                "  berth capacity --kubeconfig admin.conf --podspec pod.yaml -o cluster-capacity-json\n",
+    .examples = KUBECTL_EXAMPLE "  berth capacity -f cluster.json web.yaml\n"
+                                "  berth capacity -f cluster.json deploy/shop/web sts/shop/db\n"
+                                "  berth capacity -f cluster.json --together 3=web.yaml 1=cache.yaml\n"
+                                "  berth capacity --podspec pod.yaml -o cluster-capacity-json\n",
     .options = { { input_rows, offsetof(struct capacity_settings, input) },
                  { plugin_rows, offsetof(struct capacity_settings, input.plugins) },
                  { rows, 0 } },

@@ -51,6 +51,27 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
     return running ? running : cluster_add_pod(&input->cluster, wanted);
 }
 
+/* By priority, then by age, then as they came: as if all were added to an empty queue. *ret_first is the first one. */
+static int32_t count_before(struct input *input, const struct pod *pod, const struct pod **ret_first)
+{
+    size_t len;
+    int32_t count = 0;
+    struct pod **pending = input_pending(input, &len);
+    bool comes_first = true; /* of pods of the same priority, those that came earlier do */
+    for (size_t i = 0; i < len; i++) {
+        const struct pod *other = pending[i];
+        int64_t ahead = (int64_t)other->spec.priority.value - pod->spec.priority.value;
+        comes_first = comes_first && other != pod;
+        if (other == pod || ahead < 0 || (ahead == 0 && !comes_first) || other->spec.scheduling_gates.len ||
+            other->meta.deletion_time.set || !config_profile(&input->config, other->spec.scheduler_name))
+            continue;
+        if (count++ == 0 || other->spec.priority.value > (*ret_first)->spec.priority.value)
+            *ret_first = other;
+    }
+    free(pending);
+    return count;
+}
+
 static int check_node(const struct input *input, const char *name, struct error *err)
 {
     const struct cluster *cluster = &input->cluster;
@@ -76,6 +97,8 @@ static int explain(struct input *input, const struct explain_settings *settings,
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
     struct pod_info *info = add_pending(input, pod);
+    const struct pod *before = NULL;
+    int32_t count = str_empty(pod->spec.node_name) ? count_before(input, pod, &before) : 0;
     int64_t now_ns = 0;
     if (decision_time(settings->now, &now_ns, err) < 0)
         return fail(EXIT_INPUT, err);
@@ -89,6 +112,8 @@ static int explain(struct input *input, const struct explain_settings *settings,
                                            .as_if_pending = settings->as_if_pending,
                                            .calls_extenders = !settings->no_extenders,
                                            .timing = settings->timing,
+                                           .pods_before = { true, count },
+                                           .pod_before = before,
                                            .node = str_from(settings->node ?: "") });
     if (settings->html || settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &json);

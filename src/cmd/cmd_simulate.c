@@ -4,11 +4,12 @@
 
 #include "cmd/common.h"
 #include "cmd/simulate_print.h"
+#include "whatif/explain_print.h"
 
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *html, *group_by, *now, *prices, *until_placed;
+    const char *trace, *html, *group_by, *now, *explain, *prices, *until_placed;
     struct texts compare;
     bool removable, timing, no_timing, placements, fail_on_pending, no_extenders;
 };
@@ -17,6 +18,10 @@ static const struct option_row rows[] = {
     OUTPUT_OPTION(struct simulate_settings, input, "table|json|csv"),
     { 0, "placements", NULL, OPTION_FLAG, offsetof(struct simulate_settings, placements),
       "The table shows the node of each pod, not only how many pods of each workload went where." },
+    { 0, "explain", "NAMESPACE/POD", OPTION_TEXT, offsetof(struct simulate_settings, explain),
+      "Instead of the report, explain this pod as `berth explain` does, at its turn: after the pods before "
+      "it "
+      "in the queue. Of several attempts the last one." },
     { 0, "fail-on-pending", NULL, OPTION_FLAG, offsetof(struct simulate_settings, fail_on_pending),
       "Exit with 1 if a pod has no node in the end." },
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),
@@ -121,6 +126,68 @@ static int print(const struct facts *facts, const struct simulate_view *view,
     else
         simulate_table(facts, view, &term);
     return finish(&term);
+}
+
+/* ---- one pod at its turn ---- */
+
+struct turn {
+    const struct simulate_settings *settings;
+    struct meta pod;
+    struct strbuf out; /* the last explanation */
+};
+
+static void turn_release(struct turn *turn)
+{
+    strbuf_release(&turn->out);
+}
+
+static void on_explanation(void *user, const struct explanation *explanation)
+{
+    struct turn *turn = user;
+    strbuf_clear(&turn->out);
+    struct term term = term_stdout(&turn->out);
+    if (turn->settings->input.output == OUTPUT_JSON)
+        explain_json(explanation, &turn->out);
+    else
+        explain_table(explanation, &term, (uint32_t)turn->settings->top);
+}
+
+static int check_explain(const struct simulate_settings *settings, struct error *err)
+{
+    bool only_report =
+        settings->compare.len || settings->html || settings->trace || settings->input.output == OUTPUT_CSV;
+    if (settings->explain && only_report)
+        return error_set(
+            err, -EINVAL,
+            "--explain replaces the report: --compare, --html, --trace and -o csv do not go with it");
+    return 0;
+}
+
+static const struct pod *find_pod(const struct input *input, const struct meta *name)
+{
+    vec_for(&input->expansion.pods, pod)
+        if (str_eq((*pod)->meta.name, name->name) && str_eq((*pod)->meta.namespace, name->namespace))
+            return *pod;
+    return load_find(&input->load, KIND_POD, name->namespace, name->name);
+}
+
+static int print_turn(struct turn *turn, const struct input *input)
+{
+    struct error err = { "" };
+    struct term term = term_stdout(&turn->out);
+    const struct pod *pod = find_pod(input, &turn->pod);
+    if (turn->out.len)
+        return finish(&term);
+    if (!pod)
+        error_set(&err, -ENOENT, "there is no pod " META_FMT " in the input", META_ARG(&turn->pod));
+    else if (pod->spec.node_name.len)
+        error_set(&err, -EEXIST, "pod " META_FMT " has its node: " STR_FMT, META_ARG(&turn->pod),
+                  STR_ARG(pod->spec.node_name));
+    else
+        error_set(&err, -ENOENT,
+                  "pod " META_FMT " is not decided in the simulation; `berth explain` says why",
+                  META_ARG(&turn->pod));
+    return fail(EXIT_INPUT, &err);
 }
 
 static int fail_on_pending(size_t len)
@@ -251,6 +318,8 @@ static int report(struct input *input, const struct growth *growth, const struct
     warn(&simulation);
     if (settings->trace && save_trace(&simulation, settings->trace, &err) < 0)
         return fail(EXIT_TROUBLE, &err);
+    if (settings->explain)
+        return print_turn(options->user, input);
     facts_collect(&facts, &simulation);
     r = outcome_collect(&outcome, &facts, options, &err);
     if (r == 0 && settings->removable)
@@ -302,8 +371,13 @@ static int run(void *given, const struct texts *words _unused_)
     struct error err = { "" };
     double start = now_seconds();
     int64_t wall_ns = 0;
-    if (decision_time(settings->now, &wall_ns, &err) < 0)
+    _cleanup_(turn_release) struct turn turn = { .settings = settings };
+    if (check_explain(settings, &err) < 0 || decision_time(settings->now, &wall_ns, &err) < 0)
         return fail(EXIT_INPUT, &err);
+    if (settings->explain) {
+        struct pod_name name = parse_pod_name(settings->explain);
+        turn.pod = (struct meta){ .namespace = name.namespace, .name = name.name };
+    }
     settings->input.calls_extenders = !settings->no_extenders;
     int r = check(settings) ?: open_input(&input, &command_simulate, &settings->input);
     if (r)
@@ -316,6 +390,10 @@ static int run(void *given, const struct texts *words _unused_)
         .percentage = { settings->percentage >= 0, (int32_t)settings->percentage },
         .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
         .calls_extenders = settings->input.calls_extenders,
+        .explains = settings->explain ? &turn.pod : NULL,
+        .on_explanation = on_explanation,
+        .user = &turn,
+        .file_of = plugins_file,
     };
     if (settings->compare.len)
         return compare(&input, settings, &options);
@@ -331,8 +409,8 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules all pending pods: where do they go, and who waits?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
-             "                      [--placements] [--fail-on-pending] [--html FILE]\n"
-             "                      [-o table|json|csv]",
+             "                      [--placements] [--explain NAMESPACE/POD] [--fail-on-pending]\n"
+             "                      [--html FILE] [-o table|json|csv]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "
                "the input add the pods that their controllers would still create. Pods that are "

@@ -72,17 +72,31 @@ static double amount_of(yyjson_val *node, const char *which, int resource)
     return yyjson_get_num(yyjson_obj_get(yyjson_obj_get(node, which), resources[resource]));
 }
 
+/* Taints that say again what `ready` and `unschedulable` say. */
+static bool is_said(struct str taint)
+{
+    static const char *const known[] = { "unschedulable", "not-ready", "unreachable" };
+    if (!str_starts_with(taint, STR("node.kubernetes.io/")))
+        return false;
+    taint = str_slice(taint, sizeof("node.kubernetes.io/") - 1, taint.len);
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (str_starts_with(taint, str_from(known[i])))
+            return true;
+    return false;
+}
+
+/* What keeps pods away, in a few words. */
 static struct str condition_of(yyjson_val *node, struct arena *arena)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    yyjson_val *taint, *ready = yyjson_obj_get(node, "ready");
+    yyjson_val *taint;
     size_t i, len;
-    if (yyjson_is_false(ready))
+    if (yyjson_is_false(yyjson_obj_get(node, "ready")))
         strbuf_puts(&text, "not ready");
     if (yyjson_is_true(yyjson_obj_get(node, "unschedulable")))
         strbuf_printf(&text, "%scordoned", text.len ? ", " : "");
     yyjson_arr_foreach(doc_items(yyjson_obj_get(node, "taints")), i, len, taint)
-        if (!str_starts_with(str_from(yyjson_get_str(taint)), STR("node.kubernetes.io/")))
+        if (!is_said(str_from(yyjson_get_str(taint))))
             strbuf_printf(&text, "%s%s", text.len ? ", " : "", yyjson_get_str(taint));
     return arena_str(arena, strbuf_slice(&text));
 }
@@ -98,12 +112,11 @@ static struct top_node read_node(yyjson_val *node, struct arena *arena)
     return found;
 }
 
-static int sort_by;
-
-static int by_use(const void *a, const void *b)
+static int by_use(const void *a, const void *b, void *context)
 {
     const struct top_node *x = a, *y = b;
-    int order = sort_by == SORT_NAME ? 0 : COMPARE(y->share[sort_by], x->share[sort_by]);
+    enum top_sort sort = *(const enum top_sort *)context;
+    int order = sort == SORT_NAME ? 0 : COMPARE(y->share[sort], x->share[sort]);
     return order ?: str_cmp(x->name, y->name);
 }
 
@@ -193,17 +206,9 @@ static void show_nodes(const struct top_node *nodes, size_t len, size_t shown, s
         strbuf_printf(term->out, "... and %s more nodes\n", grouped((int64_t)(len - shown)));
 }
 
-static uint32_t lines_of(struct str text)
-{
-    uint32_t lines = 0;
-    for (uint32_t i = 0; i < text.len; i++)
-        lines += text.ptr[i] == '\n';
-    return lines;
-}
-
 static size_t node_lines(const struct top *top, const struct term *term, unsigned lines)
 {
-    unsigned used = lines_of(strbuf_slice(term->out)) + TABLE_MARGIN;
+    unsigned used = screen_lines(strbuf_slice(term->out)) + TABLE_MARGIN;
     if (top->settings->nodes)
         return (size_t)top->settings->nodes;
     return lines ? (lines > used ? lines - used : 1) : ONCE_NODES;
@@ -217,8 +222,8 @@ static void show(struct top *top, yyjson_doc *rates, yyjson_doc *doc, struct ter
     size_t i, len, count = 0;
     yyjson_arr_foreach(doc_items(list), i, len, node)
         nodes[count++] = read_node(node, &arena);
-    sort_by = top->settings->sort;
-    qsort(nodes, count, sizeof(*nodes), by_use);
+    enum top_sort sort = (enum top_sort)top->settings->sort;
+    qsort_r(nodes, count, sizeof(*nodes), by_use, &sort);
     strbuf_printf(term->out, "%s  %s  " STR_FMT "\n", top->session.server, counted(count, "node"),
                   STR_ARG(doc_member_text(root, "time")));
     say_rates(rates, term);
@@ -261,7 +266,7 @@ static int run(void *given, const struct texts *words _unused_)
 const struct command command_top = {
     .name = "top",
     .summary = "Shows the nodes of the running scheduler by use, and its rate.",
-    .usage = "[--server URL] [--sort cpu|memory|pods|name] [--interval SECONDS]",
+    .usage = "[--server URL] [--sort cpu|memory|pods|name]\n                 [--interval SECONDS]",
     .purpose = "Asks a running `berth scheduler` how many pods it schedules, how many wait in which queue, "
                "and what is "
                "requested of its nodes, and shows it again every two seconds until Ctrl-C or q. Where "

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "client/get.h"
 #include "cmd/common.h"
 #include "debug/nodes.h"
 #include "net/loop.h"
@@ -179,8 +178,8 @@ static int check_page(struct tunnel *tunnel, struct error *err)
     _cleanup_(strbuf_release) struct strbuf node = { 0 }, page = { 0 };
     int r = running_ask(&tunnel->session, STR(VIEW_NODES_PATH "?node=-"), &node, err);
     if (r == 0)
-        r = client_get_again(tunnel->session.api, STR(UI_PATH "/"), ANSWER_MS, &page, err);
-    if (r < 0 && strstr(err->text, "404"))
+        r = running_ask(&tunnel->session, STR(UI_PATH "/"), &page, err);
+    if (r < 0 && node.len && strstr(err->text, "the answer is 404"))
         return error_set(err, r, "%s serves no live page: an older berth, or one that runs with --ui=false",
                          tunnel->session.server);
     return r;

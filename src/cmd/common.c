@@ -284,9 +284,9 @@ static const char *advice(const struct error *err)
         { "system:anonymous",
           "--kubeconfig FILE says who asks, and the scheduler knows who that is if it was started with "
           "--authentication-kubeconfig and --authorization-kubeconfig" },
-        { "cannot get path",
-          "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\"] and verbs: [get] would allow it, if the "
-          "scheduler was started with --authorization-kubeconfig" },
+        { "cannot get path", "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\", \"/ui/*\", "
+                             "\"/configz\"] and verbs: [get] would allow it, if the "
+                             "scheduler was started with --authorization-kubeconfig" },
         { "page not found", "that is no berth scheduler" },
     };
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)

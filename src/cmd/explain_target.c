@@ -152,24 +152,55 @@ static struct pod *pod_to_make(const struct input *input, enum api_kind kind, co
     return NULL;
 }
 
+/* A Deployment that was not listed, by its ReplicaSets (a running cluster is asked for those alone): the newest one of
+ * each namespace. */
+static void add_sets(const struct input *input, const struct target *target, candidate_vec *ret)
+{
+    vec_for(&input->load.objects[KIND_REPLICA_SET], item) {
+        const struct owner_ref *owner = controller_of(*item);
+        size_t at = 0;
+        if (!owner || !str_is(owner->kind, "Deployment") || !str_eq(owner->name, target->name))
+            continue;
+        while (at < ret->len && !str_eq(ret->items[at]->namespace, (*item)->namespace))
+            at++;
+        if (at == ret->len)
+            *vec_push(ret) = *item;
+        else if ((*item)->creation_time.seconds > ret->items[at]->creation_time.seconds)
+            ret->items[at] = *item;
+    }
+}
+
+static const struct meta *find_workload(const struct input *input, const struct target *target,
+                                        enum api_kind *ret_kind, struct error *err)
+{
+    candidate_vec found = { 0 };
+    *ret_kind = target->kind;
+    add_read(input, target, &found);
+    if (!found.len && target->kind == KIND_DEPLOYMENT) {
+        *ret_kind = KIND_REPLICA_SET;
+        add_sets(input, target, &found);
+    }
+    const struct meta *workload = choose(&found, target, err);
+    vec_release(&found);
+    return workload;
+}
+
 /* A pod that the workload would still make is such a pod in every detail. Those of a DaemonSet are tied to a node. */
 static struct pod *find_of_workload(struct input *input, const struct target *target, struct error *err)
 {
-    candidate_vec found = { 0 };
+    enum api_kind kind;
     struct pod *pod = NULL;
-    add_read(input, target, &found);
-    const struct meta *workload = choose(&found, target, err);
-    vec_release(&found);
+    const struct meta *workload = find_workload(input, target, &kind, err);
     if (!workload)
         return NULL;
-    if (target->kind != KIND_DAEMON_SET && expansion_run(&input->expansion, err) == 0)
-        pod = pod_to_make(input, target->kind, workload);
+    if (kind != KIND_DAEMON_SET && expansion_run(&input->expansion, err) == 0)
+        pod = pod_to_make(input, kind, workload);
     if (!pod && !*err->text)
-        pod = expansion_copy(&input->expansion, target->kind, workload);
+        pod = expansion_copy(&input->expansion, kind, workload);
     input_apply_claims(input);
     if (pod)
         fprintf(stderr, "berth: note: " META_FMT " stands for a pod of %s/" STR_FMT "\n",
-                META_ARG(&pod->meta), pod_kind_word(target->kind), STR_ARG(workload->name));
+                META_ARG(&pod->meta), pod_kind_word(target->kind), STR_ARG(target->name));
     return pod;
 }
 

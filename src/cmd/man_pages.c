@@ -232,7 +232,8 @@ static void write_overview(struct strbuf *out)
     strbuf_printf(out,
                   "berth decides where pods run, exactly as kube\\-scheduler v1.%d does,\nand says why.\n"
                   "A program that is called kube\\-scheduler takes the command line of\n"
-                  ".BR berth\\-scheduler (1).\n.SH COMMANDS\n",
+                  ".BR berth\\-scheduler (1).\n"
+                  "Under the name kubectl\\-berth it is a plugin of kubectl.\n.SH COMMANDS\n",
                   RELEASE_DEFAULT);
     for (size_t i = 0; i < commands_len; i++) {
         strbuf_puts(out, ".TP\n");

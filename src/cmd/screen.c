@@ -88,9 +88,9 @@ void screen_cut(struct str line, unsigned width, struct strbuf *out)
         strbuf_puts(out, PLAIN);
 }
 
-static uint32_t count_lines(struct str text)
+unsigned screen_lines(struct str text)
 {
-    uint32_t lines = 0;
+    unsigned lines = 0;
     for (uint32_t i = 0; i < text.len; i++)
         lines += text.ptr[i] == '\n';
     return lines;
@@ -110,16 +110,17 @@ static void paint(const struct screen *screen, struct str problem)
     _cleanup_(strbuf_release) struct strbuf out = { 0 };
     struct winsize size = size_now();
     struct str rest = strbuf_slice(&screen->shown);
-    uint32_t lines = count_lines(rest), room = size.ws_row - (problem.len > 0);
-    bool cut = lines > room;
+    unsigned lines = screen_lines(rest), room = size.ws_row - (problem.len > 0);
+    bool cut = room && lines > room;
+    unsigned shown = cut ? room - 1 : MIN(lines, room);
     strbuf_puts(&out, HOME);
-    for (uint32_t i = 0; i < MIN(lines, room - cut); i++) {
+    for (unsigned i = 0; i < shown; i++) {
         screen_cut(str_cut(&rest, '\n'), size.ws_col, &out);
         strbuf_puts(&out, i + 1 < size.ws_row ? REST_OF_LINE "\r\n" : REST_OF_LINE);
     }
     if (cut) {
         _cleanup_(strbuf_release) struct strbuf more = { 0 };
-        strbuf_printf(&more, "... and %s more lines", grouped((int64_t)(lines - room + 1)));
+        strbuf_printf(&more, "... and %s more lines", grouped((int64_t)(lines - shown)));
         screen_cut(strbuf_slice(&more), size.ws_col, &out);
         strbuf_puts(&out, problem.len ? REST_OF_LINE "\r\n" : REST_OF_LINE);
     }

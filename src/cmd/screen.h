@@ -19,6 +19,8 @@ struct screen_view {
 /* Returns the exit code. */
 int screen_run(const struct screen_view *view);
 
+/* How many lines a text has. */
+unsigned screen_lines(struct str text);
 /* One line of at most `width` columns; escape sequences take none. Adds it, without a line break. */
 void screen_cut(struct str line, unsigned width, struct strbuf *out);
 

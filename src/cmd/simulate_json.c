@@ -34,6 +34,7 @@ static void put_placement(struct json_writer *json, const struct simulation *sim
     output_member_name(json, "pod", &record->pod->meta);
     put_row(json, cluster, "node", record->row);
     output_member_text(json, "message", record->message);
+    output_member_text(json, "failedBy", record->failed_by);
     put_row(json, cluster, "nominated", record->nominated_row);
     json_member_double(json, "seconds", (double)record->now_ns / NS_PER_S);
     json_member_int(json, "attempt", record->attempt);
@@ -157,6 +158,7 @@ static void put_waiting(struct json_writer *json, const struct simulation *simul
         json_begin_line(json);
         output_member_name(json, "pod", &waiting->pod->meta);
         output_member_text(json, "message", waiting->message);
+        output_member_text(json, "failedBy", waiting->failed_by);
         json_member_bool(json, "gated", waiting->gated);
         json_end_line(json);
     }

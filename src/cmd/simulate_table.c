@@ -180,6 +180,7 @@ struct reason {
     size_t pods;
     bool varies; /* other pods have other numbers */
     const struct pod *examples[EXAMPLES_SHOWN];
+    struct str failed_by; /* the attempt ended in an error of it; empty: it did not */
 };
 
 static int by_pods(const void *a, const void *b)
@@ -228,7 +229,7 @@ static void collect_reasons(const struct simulation *simulation, struct arena *a
         if (!place)
             place = (size_t)strmap_get(&places, shape);
         if (!place) {
-            *vec_push(ret) = (struct reason){ .message = waiting->message };
+            *vec_push(ret) = (struct reason){ .message = waiting->message, .failed_by = waiting->failed_by };
             place = ret->len;
             strmap_put(&places, shape, (void *)place);
         }
@@ -262,7 +263,9 @@ static void print_waiting(const struct simulation *simulation, const struct simu
             term_paint(term, PAINT_NONE, "%s " META_FMT, e ? "," : ":", META_ARG(&reason->examples[e]->meta));
         strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ..." : "");
         term_paint(term, PAINT_DIM, "%s\n", reason->varies ? "  (numbers differ; those of the last)" : "");
-        term_wrap(term, 4, reason->message);
+        struct str error = arena_printf(&scratch, "error of " STR_FMT ": " STR_FMT,
+                                        STR_ARG(reason->failed_by), STR_ARG(reason->message));
+        term_wrap(term, 4, reason->failed_by.len ? error : reason->message);
     }
     if (reasons.len > view->top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));

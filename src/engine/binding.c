@@ -374,6 +374,8 @@ static void refuse(struct engine *engine, struct cycle *cycle, uint32_t row, str
     ret->message = status_rejected(status) ? diagnosis_of_one(status, cycle->arena)
                                            : status_message(status, cycle->arena);
     ret->is_error = !status_rejected(status);
+    if (ret->is_error)
+        ret->failed_by = attempt_failed_by(cycle, status);
 }
 
 /* Is it told early which node a pod will have? Only then the plugins are asked whether PreBind has something to do. */

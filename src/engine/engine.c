@@ -241,6 +241,7 @@ static void attempt(struct engine *engine, struct cycle *cycle, struct queued_po
     ret->ranking = engine->ranking && engine->ranking->len ? engine->ranking : NULL;
     if (!status_ok(choice.error)) {
         ret->message = status_message(choice.error, cycle->arena);
+        ret->failed_by = attempt_failed_by(cycle, choice.error);
         ret->is_error = true;
     } else if (choice.refusal) {
         refusal_repeat(choice.refusal, cycle, ret);
@@ -409,6 +410,8 @@ bool engine_step(struct engine *engine, int64_t now_ns, struct decision *ret)
     struct cycle cycle;
     observe(engine, OBSERVED_ATTEMPT_BEGINS, ret, first_ns, now_ns);
     cluster_settle_resources(engine->cluster); /* a plugin may have named a new one during the last attempt */
+    if (engine->host.deciding)
+        engine->host.deciding(engine->host.context, ret->profile, entry->pod, now_ns);
     cycle_init(&cycle, &engine->profiles[entry->profile], engine->cluster, entry->pod, &engine->arena);
     cycle.now_ns = now_ns;
     cycle.wall_ahead_ns = engine->statuses.wall_ahead_ns;

@@ -81,6 +81,8 @@ struct engine_host {
     void (*on_plugin_message)(void *context, const struct plugin_message *message, int64_t now_ns);
     /* Blocking work of a plugin: the host supplies its result, with work_conclude(). NULL: threads do it. */
     void (*takes_work)(void *context, struct cycle_work *work);
+    /* A pod is about to be decided: to look at the model as it is. May be NULL. */
+    void (*deciding)(void *context, const struct profile *profile, struct pod_info *pod, int64_t now_ns);
     bool replays; /* mailboxes are not read: engine_plugin_message() says what was in them */
     /* May be NULL. */
     void (*on_policies)(void *context, const struct policy_news *news);
@@ -121,11 +123,12 @@ struct engine_options {
 struct decision {
     struct pod_info *pod;
     const struct profile *profile;
-    uint32_t row;       /* where it goes, or ROW_NONE. With a host it is on its way there */
-    struct str message; /* why it has no node: the text of its PodScheduled condition */
-    bool is_error;      /* a plugin failed: the text is of reason SchedulerError */
-    bool resize_fits;   /* likewise, but nothing is wrong: the kubelet is to resize the pod */
-    bool is_deleted;    /* the pod is being deleted: it was not decided and does not wait */
+    uint32_t row;         /* where it goes, or ROW_NONE. With a host it is on its way there */
+    struct str message;   /* why it has no node: the text of its PodScheduled condition */
+    bool is_error;        /* a plugin failed: the text is of reason SchedulerError */
+    struct str failed_by; /* "plugin NodeName", "extender http://..."; empty: no error, or of neither */
+    bool resize_fits;     /* likewise, but nothing is wrong: the kubelet is to resize the pod */
+    bool is_deleted;      /* the pod is being deleted: it was not decided and does not wait */
     uint64_t unschedulable_plugins, pending_plugins; /* that rejected it, by index in the profile */
     const struct diagnosis *diagnosis; /* where no node was feasible: why, node by node; else NULL */
     uint32_t nominated_row;

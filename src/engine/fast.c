@@ -311,17 +311,6 @@ static uint32_t nth_by_buckets(const struct candidates *candidates, int64_t best
     return ROW_NONE;
 }
 
-static uint32_t nth_of_bitmap(const uint64_t *words, uint32_t len, uint32_t skip)
-{
-    for (uint32_t word = 0; word < len; word++) {
-        uint32_t ones = (uint32_t)__builtin_popcountll(words[word]);
-        if (skip < ones)
-            return word * 64 + word_select(words[word], skip);
-        skip -= ones;
-    }
-    return ROW_NONE;
-}
-
 /* Places rise as rows do, or the rows are put in order first. */
 static uint32_t nth_by_window(const struct candidates *candidates, struct cycle *cycle, int64_t best,
                               uint32_t skip)
@@ -341,7 +330,9 @@ static uint32_t nth_by_window(const struct candidates *candidates, struct cycle 
         bitmap_for_word(sorted ? 0 : bits, bit)
             bitmap_set(rows, order[word * 64 + bit]);
     }
-    return sorted ? ROW_NONE : nth_of_bitmap(rows, groups->words, skip);
+    const uint64_t *all = rows; /* as of one group */
+    const struct candidates found = { .source = candidates->source, .len = 1, .totals = &best, .bits = &all };
+    return sorted ? ROW_NONE : nth_by_buckets(&found, best, skip);
 }
 
 static uint32_t nth_by_rows(const struct candidates *candidates, struct arena *arena, int64_t best,

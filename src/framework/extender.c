@@ -71,11 +71,22 @@ struct extender *extenders_binder(const struct profile *profile, const struct po
 
 struct status extender_failed(const struct extender *extender, struct cycle *cycle, const struct error *err)
 {
-    if (!extender->ignorable)
+    if (!extender->ignorable) {
+        cycle->failed_extender = extender->name;
         return status_printf(cycle->arena, STATUS_ERROR, "%s", err->text);
+    }
     log_info(0, "Skipping extender as it returned error and has ignorable flag set",
              log_str("extender", extender->name), log_str("err", str_from(err->text)));
     return STATUS_OK;
+}
+
+struct str attempt_failed_by(const struct cycle *cycle, struct status error)
+{
+    if (error.plugin)
+        return arena_printf(cycle->arena, "plugin %s", error.plugin->name);
+    if (cycle->failed_extender.len)
+        return arena_printf(cycle->arena, "extender " STR_FMT, STR_ARG(cycle->failed_extender));
+    return (struct str){ 0 };
 }
 
 /* ---- filter ---- */

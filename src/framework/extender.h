@@ -95,5 +95,7 @@ void extenders_score(struct cycle *cycle, struct score_table *scores);
 
 /* What an extender's failure does to an attempt: nothing if it is ignorable, which the log tells; else an Error. */
 struct status extender_failed(const struct extender *extender, struct cycle *cycle, const struct error *err);
+/* Whose error ended the attempt: "plugin NodeName", "extender http://..."; empty: of neither. In the cycle's arena. */
+struct str attempt_failed_by(const struct cycle *cycle, struct status error);
 
 #endif

@@ -231,6 +231,7 @@ struct cycle {
     bool may_try;   /* a loaded plugin is at PostFilter and may try nodes without some of their pods */
     bool may_weigh; /* a plugin is called that may set weights */
     struct score_weights *weights; /* weights.h, in the arena; NULL: as configured */
+    struct str failed_extender;    /* its URL, after an extender failed that is not ignorable */
 };
 
 static inline void *cycle_self(const struct cycle *cycle)

@@ -418,6 +418,17 @@ struct status run_pre_score(struct cycle *cycle)
     return STATUS_OK;
 }
 
+static struct status invalid_score(const struct cycle *cycle, const struct plugin *plugin, int64_t score)
+{
+    struct status error =
+        status_printf(cycle->arena, STATUS_ERROR,
+                      "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
+                      "score %lld, it should in the range of [0, %d] after normalizing",
+                      plugin->name, (long long)score, SCORE_MAX);
+    error.plugin = plugin;
+    return error;
+}
+
 /* One plugin over all rows: raw scores, normalised, weighted into column p of the table. */
 static struct status run_score_plugin(struct cycle *cycle, const struct plugin_instance *instance, uint32_t p,
                                       struct score_table *table, int64_t *column)
@@ -445,11 +456,7 @@ static struct status run_score_plugin(struct cycle *cycle, const struct plugin_i
         plugin->normalize(cycle, column, table->rows.len);
     for (uint32_t i = 0; i < table->rows.len; i++) {
         if (column[i] < 0 || column[i] > SCORE_MAX)
-            return status_printf(
-                cycle->arena, STATUS_ERROR,
-                "applying score defaultWeights on Score plugins: plugin \"%s\" returns an invalid "
-                "score %lld, it should in the range of [0, %d] after normalizing",
-                plugin->name, (long long)column[i], SCORE_MAX);
+            return invalid_score(cycle, plugin, column[i]);
         if (table->scores)
             table->scores[(size_t)i * table->plugins + p] = column[i] * weight;
         table->totals[i] += column[i] * weight;

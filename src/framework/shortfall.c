@@ -7,7 +7,8 @@
 /* ---- entries ---- */
 void shortfall_list_release(struct shortfall_list *list)
 {
-    idmap_release(&list->memo);
+    for (size_t i = 0; i < ARRAY_SIZE(list->memos); i++)
+        idmap_release(&list->memos[i]);
 }
 
 struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason)

@@ -27,10 +27,15 @@ struct shortfall_list {
     struct arena *arena;
     struct shortfall *items;
     uint32_t len, cap;
-    struct idmap memo; /* the plugin's: what it found for one node and can use for others */
+    struct idmap memos[PLUGINS_MAX]; /* shortfall_memo() */
 };
 
 void shortfall_list_release(struct shortfall_list *list);
+/* Of the plugin that is called: what it found for one node and can use for others. */
+static inline struct idmap *shortfall_memo(struct shortfall_list *list, const struct cycle *cycle)
+{
+    return &list->memos[cycle->current->index];
+}
 /* A new entry, for the caller to fill in; valid until the next one. */
 struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason);
 /* The amount of a resource that is short. */

@@ -1,86 +1,12 @@
-/* changes_add.c: nodes that are added: copies of a node of the input, or of those of a file.
- *
- * A copy is what a new node of the same type would be: with a host name of its own, without pods and images, not
- * cordoned, and without the taints of trouble. What CSINodes and ResourceSlices say of the original is true of it. */
+/* changes_add.c: nodes that are added: copies of a node of the input, or of those of a file. */
 #include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/spelling.h"
 #include "input/changes.h"
-#include "input/pod_factory.h"
+#include "input/node_copy.h"
 
-#define HOSTNAME_LABEL "kubernetes.io/hostname"
 enum { NODES_ADDED_MAX = 100000 };
-
-static bool is_trouble(const struct taint *taint)
-{
-    static const char *const keys[] = {
-        "node.kubernetes.io/not-ready",
-        "node.kubernetes.io/unreachable",
-        "node.kubernetes.io/memory-pressure",
-        "node.kubernetes.io/disk-pressure",
-        "node.kubernetes.io/pid-pressure",
-        "node.kubernetes.io/network-unavailable",
-        "node.kubernetes.io/out-of-service",
-        "node.cloudprovider.kubernetes.io/uninitialized",
-        "node.cloudprovider.kubernetes.io/shutdown",
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-        if (str_is(taint->key, keys[i]))
-            return true;
-    return false;
-}
-
-static struct meta copy_meta(struct arena *arena, const struct meta *meta, struct str name)
-{
-    struct meta copy = { .name = name, .namespace = meta->namespace, .kind = meta->kind };
-    copy.labels = meta->labels;
-    copy.annotations = meta->annotations;
-    copy.uid = arena_printf(arena, "new-" STR_FMT, STR_ARG(name));
-    return copy;
-}
-
-static struct node *new_node(struct arena *arena, const struct node *of, struct str name)
-{
-    struct node *node = changes_cordon(arena, of, false);
-    node->meta = copy_meta(arena, &of->meta, name);
-    node->meta.labels = str_map_with(&of->meta.labels, STR(HOSTNAME_LABEL), name, arena);
-    node->spec.provider_id = (struct str){ 0 };
-    node->status.images.len = node->status.addresses.len = node->status.conditions.len = 0;
-    uint32_t len = 0;
-    list_for(&node->spec.taints, taint)
-        if (!is_trouble(taint))
-            node->spec.taints.items[len++] = *taint;
-    node->spec.taints.len = len;
-    return node;
-}
-
-/* What other objects say of the node that is copied. */
-static void copy_companions(struct changes *changes, struct load *load, struct str of, struct str name)
-{
-    struct arena *arena = &changes->arena;
-    const struct csi_node *csi = load_find(load, KIND_CSI_NODE, (struct str){ 0 }, of);
-    if (csi) {
-        struct csi_node *copy = arena_copy(arena, struct csi_node, csi, 1, 1);
-        copy->meta = copy_meta(arena, &csi->meta, name);
-        load_put(load, KIND_CSI_NODE, &copy->meta);
-    }
-    size_t slices = load->objects[KIND_RESOURCE_SLICE].len;
-    for (size_t i = 0; i < slices; i++) {
-        const struct resource_slice *slice =
-            (const struct resource_slice *)load->objects[KIND_RESOURCE_SLICE].items[i];
-        if (!str_eq(slice->node_name, of))
-            continue;
-        struct resource_slice *copy = arena_copy(arena, struct resource_slice, slice, 1, 1);
-        struct str own = arena_printf(arena, STR_FMT "-" STR_FMT, STR_ARG(slice->meta.name), STR_ARG(name));
-        copy->meta = copy_meta(arena, &slice->meta, own);
-        copy->node_name = name;
-        copy->pool = str_eq(slice->pool, of)
-                         ? name
-                         : arena_printf(arena, STR_FMT "-" STR_FMT, STR_ARG(slice->pool), STR_ARG(name));
-        load_put(load, KIND_RESOURCE_SLICE, &copy->meta);
-    }
-}
 
 static void add_copies(struct changes *changes, struct load *load, const struct node *of, int64_t count,
                        struct str label)
@@ -91,10 +17,13 @@ static void add_copies(struct changes *changes, struct load *load, const struct 
         do
             name = arena_printf(arena, STR_FMT "-new-%lld", STR_ARG(of->meta.name), (long long)++number);
         while (load_find(load, KIND_NODE, (struct str){ 0 }, name));
-        struct node *node = new_node(arena, of, name);
-        load_put(load, KIND_NODE, &node->meta);
-        copy_companions(changes, load, of->meta.name, name);
-        changes_note(changes, CHANGE_ADD, KIND_NODE, &node->meta)->of = label;
+        struct node_copy copy;
+        node_copy_make(&copy, load, of, name, arena);
+        load_put(load, KIND_NODE, &copy.node->meta);
+        vec_for(&copy.companions, companion)
+            load_put(load, companion->kind, companion->object);
+        changes_note(changes, CHANGE_ADD, KIND_NODE, &copy.node->meta)->of = label;
+        node_copy_release(&copy);
     }
 }
 

@@ -252,11 +252,12 @@ static const struct meta *claim_user(const struct cluster *cluster, struct str n
 static void explain_claims(struct cycle *cycle, const struct state *state, struct shortfall_list *ret)
 {
     struct str namespace = cycle->pod->meta.namespace;
+    struct idmap *memo = shortfall_memo(ret, cycle);
     for (uint32_t i = 0; i < state->exclusive.len; i++) {
         struct str claim = state->exclusive.items[i];
-        const struct meta *user = idmap_get(&ret->memo, i + 1);
+        const struct meta *user = idmap_get(memo, i + 1);
         if (!user && (user = claim_user(cycle->cluster, namespace, claim)))
-            idmap_put(&ret->memo, i + 1, (void *)(uintptr_t)user);
+            idmap_put(memo, i + 1, (void *)(uintptr_t)user);
         if (!user)
             continue;
         struct shortfall *lack = shortfall_add(ret, "VolumeInUse");

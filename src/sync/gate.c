@@ -16,6 +16,12 @@ int64_t backoff_ms(struct rng *rng, uint32_t failures, int64_t min_ms, int64_t m
     return ms - (int64_t)rng_below(rng, (uint64_t)ms / 2 + 1);
 }
 
+int64_t gate_pause_ms(const struct gate *gate)
+{
+    int64_t max_ms = MIN(gate->backoff_ms_max, MAX(gate->backoff_ms_min, GATE_PAUSE_MS_MAX));
+    return backoff_ms(gate->rng, gate->failures, gate->backoff_ms_min, max_ms);
+}
+
 static const struct http_callbacks callbacks;
 
 static void send_probe(struct gate *gate)
@@ -27,7 +33,7 @@ static void send_probe(struct gate *gate)
         .urgent = true,
         .unlimited = true,
         .timeout_ms = gate->failures % 4 == 3 ? PROBE_LONG_MS : PROBE_MS,
-        .delay_ms = backoff_ms(gate->rng, gate->failures, gate->backoff_ms_min, gate->backoff_ms_max),
+        .delay_ms = gate_pause_ms(gate),
         .body_bytes_max = PROBE_BYTES_MAX,
         .callbacks = &callbacks,
         .user = gate,

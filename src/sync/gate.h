@@ -3,7 +3,8 @@
  *     gate_wait() ──▶ closed ──▶ probe, probe, ... ──▶ an answer, whatever it says ──▶ on_open
  *
  * Probes follow each other after a pause that doubles up to a bound, and are impatient: where packets vanish, a new
- * attempt sees the server's return before an old one does. All of it on the thread of the api's loop. */
+ * attempt sees the server's return before an old one does. One client that asks five times a second is no burden to a
+ * server that starts. All of it on the thread of the api's loop. */
 #ifndef SYNC_GATE_H
 #define SYNC_GATE_H
 
@@ -11,6 +12,8 @@
 
 #include "base/rng.h"
 #include "client/api.h"
+
+enum { GATE_PAUSE_MS_MAX = 200 };
 
 struct gate {
     struct api *api;
@@ -31,6 +34,8 @@ void gate_wait(struct gate *gate, const char *why);
 /* No more probes; the one under way ends soon. */
 void gate_stop(struct gate *gate);
 
+/* Before the next probe. */
+int64_t gate_pause_ms(const struct gate *gate);
 /* How long to wait after so many failures in a row: doubled with each, and up to a half of it less by chance. */
 int64_t backoff_ms(struct rng *rng, uint32_t failures, int64_t min_ms, int64_t max_ms);
 

@@ -159,7 +159,10 @@ static int begin(struct capacity *capacity, struct filling *filling, const struc
     }
     int r = simulate(simulation, capacity->input, &options->simulate, err);
     simulation->before = simulation->after;
-    return r < 0 ? r : filling_init(filling, simulation, templates, len, err);
+    if (r == 0)
+        r = filling_init(filling, simulation, templates, len, err);
+    filling->progress = options->progress;
+    return r;
 }
 
 static size_t most_copies(const struct filling *filling, const struct capacity_options *options)

@@ -23,6 +23,8 @@ struct capacity_options {
     bool together;
     const char *const *nodes; /* whose types are tried; none: all of the input */
     size_t nodes_len;
+    /* Called now and then; may be NULL. */
+    void (*progress)(size_t copies, double seconds);
     struct str closed; /* names of nodes with commas between, which are as if they were cordoned */
 };
 

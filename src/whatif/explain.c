@@ -144,10 +144,8 @@ static void score(struct explanation *ret)
         return;
     const struct row_list feasible = { evaluation->feasible, evaluation->feasible_len };
     ret->score_error = run_scores(&ret->cycle, feasible, &ret->scores);
-    if (!status_ok(ret->score_error)) {
-        ret->message = status_message(ret->score_error, &ret->arena);
+    if (!status_ok(ret->score_error))
         return;
-    }
     if (feasible.len > 1) /* with one there is nothing to compare */
         extenders_score(&ret->cycle, &ret->scores);
     for (uint32_t i = 0; i < feasible.len; i++)
@@ -352,8 +350,8 @@ static void take_nomination(struct explanation *ret)
 
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row)
 {
-    return explanation->options.percentage.set && explanation->evaluation.feasible_len &&
-           !explanation->places[row] && status_ok(explanation->score_error) &&
+    bool is_cut = explanation->options.percentage.set && explanation->evaluation.feasible_len;
+    return (is_cut || !status_ok(explanation->failure)) && !explanation->places[row] &&
            status_ok(diagnosis_get(&explanation->evaluation.diagnosis, row));
 }
 
@@ -364,6 +362,17 @@ bool explain_is_best(const struct explanation *explanation, uint32_t row)
     const int64_t *totals = explanation->scores.totals;
     uint32_t place = explanation->places[row], best = explanation->places[explanation->best[0]];
     return place && totals[place - 1] == totals[best - 1];
+}
+
+/* The reference gives up the attempt. */
+static void note_failure(struct explanation *ret)
+{
+    ret->failure = status_ok(ret->evaluation.error) ? ret->score_error : ret->evaluation.error;
+    if (status_ok(ret->failure))
+        return;
+    ret->best_len = 0;
+    ret->message = status_message(ret->failure, &ret->arena);
+    ret->failed_by = attempt_failed_by(&ret->cycle, ret->failure);
 }
 
 static void explain(struct explanation *ret)
@@ -382,14 +391,10 @@ static void explain(struct explanation *ret)
     run_evaluation(&ret->cycle, 0, percentage->set ? percentage->value : EVERY_NODE, &ret->evaluation);
     take_nomination(ret);
     score(ret);
+    note_failure(ret);
     find_shortfalls(ret);
     ask_all(ret);
-    if (!status_ok(ret->evaluation.error)) { /* the reference gives up the attempt */
-        ret->best_len = 0;
-        ret->message = status_message(ret->evaluation.error, &ret->arena);
-        return;
-    }
-    if (ret->evaluation.feasible_len)
+    if (!status_ok(ret->failure) || ret->evaluation.feasible_len)
         return;
     ret->message = diagnosis_message(&ret->evaluation.diagnosis, ret->rows_len);
     look_for_victims(ret);

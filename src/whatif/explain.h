@@ -45,8 +45,11 @@ struct explain_options {
     const struct http_extenders
         *extenders;       /* those of the profile, for their names and times; NULL: it has none */
     bool calls_extenders; /* else they are only named */
-    bool timing;          /* the printers show what plugins cost */
-    struct str node;      /* every plugin is asked about this node, which is there; empty: none */
+    struct opt_int32
+        pods_before; /* how many waiting pods come first in the queue; not set: that is not known */
+    const struct pod *pod_before; /* one of them */
+    bool timing;                  /* the printers show what plugins cost */
+    struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };
 
 struct explanation {
@@ -65,6 +68,8 @@ struct explanation {
     struct score_table scores; /* of the feasible nodes */
     uint32_t *places;          /* by row: where in scores.rows it is, + 1; 0: not feasible */
     struct status score_error; /* Success, or which plugin failed */
+    struct status failure;     /* that ended the attempt, or Success */
+    struct str failed_by;      /* "plugin NodeName", "extender http://..." */
     uint32_t *rows;            /* every node, by name */
     uint32_t rows_len;
     uint32_t *best; /* feasible rows of the highest total, by name */
@@ -95,7 +100,7 @@ void explain_pod(struct explanation *ret, const struct profile *profile, struct 
 void explanation_release(struct explanation *explanation);
 /* The file that a plugin is from; NULL: it is built in. */
 const char *explain_file(const struct explanation *explanation, const struct plugin *plugin);
-/* The node was not examined: enough others can take the pod. */
+/* The node was neither rejected nor chosen: enough others can take the pod, or the attempt ended in an error. */
 bool explain_is_unexamined(const struct explanation *explanation, uint32_t row);
 bool explain_is_best(const struct explanation *explanation, uint32_t row);
 /* The rows of all nodes, by name, in the arena. */

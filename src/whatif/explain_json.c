@@ -259,6 +259,11 @@ void explain_members(const struct explanation *explanation, struct json_writer *
     put_weights(json, explanation);
     put_rows(json, explanation, "best", explanation->best, explanation->best_len);
     output_member_text(json, "message", explanation->message);
+    output_member_text(json, "failedBy", explanation->failed_by);
+    if (explanation->options.pods_before.set)
+        json_member_int(json, "podsBefore", explanation->options.pods_before.value);
+    else
+        output_member_null(json, "podsBefore");
     put_preemption(json, explanation);
     output_member_text(json, "notAsked", str_from(explanation->skipped_plugin ?: ""));
     if (explanation->options.timing)

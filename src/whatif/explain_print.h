@@ -4,7 +4,6 @@
 
 #include "base/term.h"
 #include "codec/json_writer.h"
-#include "input/input.h"
 #include "whatif/explain.h"
 
 /* The members of an object that the caller begins and ends; the writer is pretty. */

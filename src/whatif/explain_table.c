@@ -4,6 +4,7 @@
  * frequent reason first, then which pods could be evicted for it. */
 #include "base/term.h"
 #include "framework/weights.h"
+#include "input/input.h"
 #include "policy/policies.h"
 #include "whatif/explain_print.h"
 
@@ -44,6 +45,22 @@ static void print_best(const struct explanation *explanation, struct term *term)
     strbuf_puts(term->out, len > 1 ? ", equally good" : "");
 }
 
+/* Nodes that no plugin rejected before the error may be fine. */
+static void print_failure(const struct explanation *explanation, struct term *term)
+{
+    struct str by = explanation->failed_by;
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < explanation->rows_len && status_ok(explanation->evaluation.pre_filter); i++)
+        nodes += status_ok(diagnosis_get(&explanation->evaluation.diagnosis, explanation->rows[i]));
+    term_paint(term, PAINT_BAD, "The attempt ends in an error");
+    if (by.len)
+        strbuf_printf(term->out, " of " STR_FMT, STR_ARG(by));
+    strbuf_puts(term->out, ":\n");
+    term_wrap(term, 2, explanation->message);
+    strbuf_printf(term->out, "%s of %s had not been rejected. The pod is tried again after its backoff.\n",
+                  grouped(nodes), counted(explanation->rows_len, "node"));
+}
+
 static void print_answer(const struct explanation *explanation, struct term *term)
 {
     struct strbuf *out = term->out;
@@ -54,6 +71,10 @@ static void print_answer(const struct explanation *explanation, struct term *ter
         term_wrap(term, 2, status_message(explanation->pre_enqueue, &scratch));
         strbuf_puts(out, "Without that:\n\n");
         arena_release(&scratch);
+    }
+    if (!status_ok(explanation->failure)) {
+        print_failure(explanation, term);
+        return;
     }
     if (!explanation->best_len) {
         term_paint(term, PAINT_BAD, "No node can take it");
@@ -305,7 +326,7 @@ static void print_unexamined(const struct explanation *explanation, struct term 
     uint32_t nodes = 0;
     for (uint32_t i = 0; i < explanation->rows_len; i++)
         nodes += explain_is_unexamined(explanation, explanation->rows[i]);
-    if (nodes)
+    if (nodes && status_ok(explanation->failure))
         strbuf_printf(term->out, "\nNo plugin examined %s: enough can take it.\n",
                       counted(nodes, "other node"));
     if (explanation->skipped_plugin)
@@ -329,6 +350,23 @@ static void print_policy(const struct explanation *explanation, struct term *ter
     strbuf_putc(term->out, '\n');
 }
 
+static void print_queue(const struct explanation *explanation, struct term *term)
+{
+    const struct explain_options *options = &explanation->options;
+    const struct pod *pod = explanation->cycle.pod;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (!options->pods_before.value)
+        return;
+    strbuf_printf(&text,
+                  "%s %s before it in the queue, such as " META_FMT
+                  ", and may change this: `berth simulate --explain " META_FMT "` explains it at its turn.",
+                  counted((uint64_t)options->pods_before.value, "waiting pod"),
+                  options->pods_before.value == 1 ? "comes" : "come", META_ARG(&options->pod_before->meta),
+                  META_ARG(&pod->meta));
+    strbuf_putc(term->out, '\n');
+    term_wrap(term, 0, strbuf_slice(&text));
+}
+
 void explain_table_answer(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     print_policy(explanation, term);
@@ -343,6 +381,7 @@ void explain_table_answer(const struct explanation *explanation, struct term *te
     print_rejections(explanation, term, top);
     print_preemption(explanation, term, top);
     print_unexamined(explanation, term);
+    print_queue(explanation, term);
 }
 
 void explain_table(const struct explanation *explanation, struct term *term, uint32_t top)

@@ -6,6 +6,8 @@
 #include "api/fields.h"
 #include "plugins/registry.h"
 
+enum { COPIES_BETWEEN_PROGRESS = 1024 };
+
 /* ---- templates ---- */
 static struct cluster *cluster_of(const struct filling *filling)
 {
@@ -48,17 +50,25 @@ static int part_init(struct filling *filling, struct filling_part *part, const s
     return 0;
 }
 
+/* Pods that wait have had their turn. One that went on preempting is not there any more. */
+static void retire_waiting(struct filling *filling)
+{
+    vec_for(&filling->simulation->waiting, waiting) {
+        const struct meta *meta = &waiting->pod->meta;
+        const struct pod_info *pod = cluster_find_pod(cluster_of(filling), meta->namespace, meta->name);
+        if (pod)
+            queue_remove(&filling->simulation->engine.queue, pod);
+    }
+}
+
 int filling_init(struct filling *filling, struct simulation *simulation, const struct template *templates,
                  size_t len, struct error *err)
 {
-    *filling = (struct filling){ .simulation = simulation, .parts_len = (uint32_t)len };
+    *filling =
+        (struct filling){ .simulation = simulation, .parts_len = (uint32_t)len, .began = now_seconds() };
     filling->rows_cap = (uint32_t)simulation->input->cluster.nodes.len + 1; /* a node may be added */
     filling->parts = arena_array(&filling->arena, struct filling_part, len);
-    /* Pods that wait have had their turn. */
-    vec_for(&simulation->waiting, waiting)
-        queue_remove(
-            &simulation->engine.queue,
-            cluster_find_pod(cluster_of(filling), waiting->pod->meta.namespace, waiting->pod->meta.name));
+    retire_waiting(filling);
     int r = 0;
     for (size_t i = 0; i < len && r == 0; i++) {
         r = part_init(filling, &filling->parts[i], &templates[i], err);
@@ -114,6 +124,8 @@ int filling_run(struct filling *filling, size_t most, struct decision *ret, stru
         if (row == ROW_NONE)
             return 1;
         keep(filling, part, row);
+        if (filling->progress && filling->rows.len % COPIES_BETWEEN_PROGRESS == 0)
+            filling->progress(filling->rows.len, now_seconds() - filling->began);
     }
     return 0;
 }

@@ -29,6 +29,9 @@ struct filling {
     VEC(uint32_t) mix;  /* numbers of parts: one set */
     VEC(uint32_t) rows; /* of the copies, in order */
     uint32_t rows_cap;  /* rows that fit into the arrays of parts */
+    /* Called now and then; may be NULL. */
+    void (*progress)(size_t copies, double seconds);
+    double began;
     struct arena arena;
 };
 

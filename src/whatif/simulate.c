@@ -56,7 +56,7 @@ static int add_pod(struct simulation *simulation, const struct pod *pod, struct 
     simulation->pods++;
     if (!status_ok(gate)) {
         struct str message = keep_text(simulation, status_message(gate, &engine->arena));
-        *vec_push(&simulation->gated) = (struct sim_waiting){ pod, message, true };
+        *vec_push(&simulation->gated) = (struct sim_waiting){ pod, message, true, { 0 } };
     }
     return 0;
 }
@@ -149,6 +149,7 @@ static struct sim_record *add_record(struct simulation *simulation, const struct
         .row = decision->row,
         .nominated_row = ROW_NONE,
         .message = keep_text(simulation, decision->message),
+        .failed_by = keep_text(simulation, decision->failed_by),
         .attempt = decision->attempt,
         .woken_by = decision->woken_by,
         .now_ns = simulation->now_ns,
@@ -221,6 +222,27 @@ static void on_notice(void *context, const struct notice *notice)
     simulation->scheduled--;
     simulation->records.items[at - 1].row = ROW_NONE;
     simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
+}
+
+/* Its turn has come: the model is as its decision finds it. */
+static void on_deciding(void *context, const struct profile *profile, struct pod_info *pod, int64_t now_ns)
+{
+    struct simulation *simulation = context;
+    const struct sim_options *options = &simulation->options;
+    const struct meta *meta = &pod->api->meta;
+    struct explanation explanation;
+    if (!str_eq(meta->name, options->explains->name) ||
+        !str_eq(meta->namespace, options->explains->namespace))
+        return;
+    explain_pod(&explanation, profile, &simulation->input->cluster, pod,
+                &(struct explain_options){ .now_ns = now_ns,
+                                           .wall_ahead_ns = simulation->engine.statuses.wall_ahead_ns,
+                                           .live = true,
+                                           .file_of = options->file_of,
+                                           .extenders = simulation->extenders,
+                                           .calls_extenders = options->calls_extenders });
+    options->on_explanation(options->user, &explanation);
+    explanation_release(&explanation);
 }
 
 /* No pod is to be tried now. Waiting takes no time here: permission that is not given runs out, and backoffs of pods
@@ -341,7 +363,8 @@ static void collect_waiting(struct simulation *simulation)
         idmap_put(&last, (uintptr_t)record->pod, record);
     vec_for(&simulation->records, record)
         if (record->row == ROW_NONE && idmap_get(&last, (uintptr_t)record->pod) == record)
-            *vec_push(&simulation->waiting) = (struct sim_waiting){ record->pod, record->message, false };
+            *vec_push(&simulation->waiting) =
+                (struct sim_waiting){ record->pod, record->message, false, record->failed_by };
     vec_for(&simulation->gated, gated)
         *vec_push(&simulation->waiting) = *gated;
 }
@@ -349,7 +372,7 @@ static void collect_waiting(struct simulation *simulation)
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,
              struct error *err)
 {
-    *simulation = (struct simulation){ .input = input };
+    *simulation = (struct simulation){ .input = input, .options = *options };
     const struct http_extenders_options extenders = { .config = &input->config, .binds_nothing = true };
     int r = options->calls_extenders ? http_extenders_new(&extenders, &simulation->extenders, err) : 0;
     if (r < 0)
@@ -362,7 +385,9 @@ int simulate(struct simulation *simulation, struct input *input, const struct si
         .slowest = PATH_INDEX,
         .policies = input->policies.cluster ? &input->policies : NULL,
         .extenders = http_extenders_table(simulation->extenders),
-        .host = { .notice = on_notice, .context = simulation },
+        .host = { .notice = on_notice,
+                  .deciding = options->explains ? on_deciding : NULL,
+                  .context = simulation },
     };
     r = engine_init(&simulation->engine, &input->cluster, &engine_options, err);
     simulation->engine_ready = true;

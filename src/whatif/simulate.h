@@ -14,6 +14,7 @@
 
 #include "engine/engine.h"
 #include "input/input.h"
+#include "whatif/explain.h"
 
 /* One decision. */
 struct sim_record {
@@ -21,6 +22,7 @@ struct sim_record {
     uint32_t row;                      /* where it went, or ROW_NONE */
     uint32_t nominated_row;            /* where victims were evicted for it, or ROW_NONE */
     struct str message;                /* why it waits */
+    struct str failed_by;              /* whose error ended the attempt: "plugin NodeName"; empty: no error */
     uint32_t attempt;                  /* of the pod, from 1 */
     enum event_label woken_by;         /* why it was tried then */
     int64_t now_ns;                    /* of the clock of the run */
@@ -32,10 +34,28 @@ struct sim_waiting {
     const struct pod *pod;
     struct str message;
     bool gated;
+    struct str failed_by; /* as in struct sim_record */
+};
+
+struct simulation;
+
+struct sim_options {
+    uint64_t seed;
+    int64_t wall_ns;             /* the time of day when the run begins, since 1970 */
+    struct opt_int32 percentage; /* of nodes to score; absent: as configured */
+    bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
+    /* Called at each attempt of this pod, before it is decided; NULL: no pod is explained. */
+    const struct meta *explains;
+    void (*on_explanation)(void *user, const struct explanation *explanation);
+    void *user;
+    const char *(*file_of)(const struct plugin *plugin);
+    /* Called now and then; may be NULL. */
+    void (*progress)(const struct simulation *simulation, double seconds);
 };
 
 struct simulation {
     struct input *input;
+    struct sim_options options; /* of the run */
     struct engine engine;
     bool engine_ready;
     struct http_extenders *extenders; /* NULL: none are called */
@@ -54,15 +74,6 @@ struct simulation {
     int64_t now_ns;  /* the clock of the run: moves while victims leave, and when nothing else can happen */
     double decide_seconds;
     struct usage before, after; /* before: without the changes of the input */
-};
-
-struct sim_options {
-    uint64_t seed;
-    int64_t wall_ns;             /* the time of day when the run begins, since 1970 */
-    struct opt_int32 percentage; /* of nodes to score; absent: as configured */
-    bool calls_extenders;        /* to filter, score and preempt; none of them binds anything */
-    /* Called now and then; may be NULL. */
-    void (*progress)(const struct simulation *simulation, double seconds);
 };
 
 int simulate(struct simulation *simulation, struct input *input, const struct sim_options *options,

@@ -182,6 +182,7 @@ class Templates(Case):
 
     def test_what_is_refused(self):
         self.refuse(self.run_capacity(self.NODES), "wants a template")
+        self.refuse(self.run_capacity([cli.pod("p")], self.template(cli.pod("web"))), "has no nodes")
         self.refuse(self.run_capacity(self.NODES, "web"), '"web" is neither a file nor')
         self.refuse(self.run_capacity(self.NODES, "deploy/shop/web"), "no Deployment shop/web in the input")
         self.refuse(self.run_capacity(self.NODES, "nowhere.yaml"), "nowhere.yaml")

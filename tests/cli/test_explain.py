@@ -408,6 +408,15 @@ class WhichPod(cli.Case):
         self.refuse(self.explain_pod(objects, "deploy/wbe"), "no Deployment default/wbe")
         self.refuse(self.explain_pod(objects, "-n", "shop", "web"), "did you mean deploy/web?")
 
+    def test_deployment_that_was_not_listed(self):
+        sets = [cli.workload("ReplicaSet", name, namespace="shop", cpu=cpu, replicas=0, meta_more={
+            "creationTimestamp": "2026-01-0%dT00:00:00Z" % day,
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": True, "uid": ""}]})
+            for day, (name, cpu) in enumerate((("web-old", "1"), ("web-new", "9")), 1)]
+        result = self.explain_pod([cli.node("a"), *sets], "deploy/web")
+        self.assertRegex(result.out, r"^shop/web-new-\w{5} ")
+        self.assertIn("needs 9", result.out)
+
     def test_waiting_pods(self):
         web = [cli.pod("web-%d" % i, cpu="1", labels={"app": "web"}, owner=("ReplicaSet", "web-5d")) for i in range(3)]
         objects = [cli.node("a"), cli.node("b", cpu="2"), cli.pod("on", on="a"), *web, cli.pod("big", cpu="9", namespace="shop"),

@@ -52,6 +52,28 @@ class Simulate(cli.Case):
         self.assertIn("1 no license", where["default/q"]["message"])
         self.assertNotIn("bind", [call["verb"] for call in calls()])
 
+    def test_it_fails(self):
+        """Nodes were fine: not that none can take the pod, but that the attempt failed is what is said."""
+        config = self.config(9, "filterVerb: filter")
+        objects = [cli.node("a"), cli.node("b", unschedulable=True), self.pod("p")]
+        by, words = "extender http://127.0.0.1:9/x", "connection refused"
+        report = self.run_with(config, objects).json
+        for row in report["placements"] + report["pending"]:
+            self.assertEqual(row["failedBy"], by)
+            self.assertIn(words, row["message"])
+        path = self.write("c.json", objects)
+        table = self.berth("simulate", "-f", path, "--config", config).out
+        self.assertIn("1 pod: default/p\n    error of %s: Post" % by, table)
+        found = self.berth("explain", "-f", path, "--config", config, "-o", "json", "p").json
+        self.assertEqual((found["failedBy"], found["best"]), (by, []))
+        self.assertIn(words, found["message"])
+        self.assertEqual([row["feasible"] for row in found["nodes"]], [None, False])
+        self.assertEqual([row["plugin"] for row in found["rejections"]], ["NodeUnschedulable"])
+        text = self.berth("explain", "-f", path, "--config", config, "p").out
+        self.assertIn("The attempt ends in an error of %s:\n  Post" % by, text)
+        self.assertIn("\n1 of 2 nodes had not been rejected.", text)
+        self.assertNotIn("No node", text)
+
     def test_it_may_be_skipped(self):
         port, _ = self.extender()
         config = self.config(port, "filterVerb: filter")

@@ -26,13 +26,13 @@ class Report(cli.Case):
         report = self.simulate([cli.node("a", cpu="1"), cli.pod("fits", cpu="1"), cli.pod("waits", cpu="1")])
         self.assertEqual((report["apiVersion"], report["kind"]), ("berth.dev/v1", "Simulation"))
         self.assertEqual(report["placements"][0], {
-            "pod": cli.reference("default/fits"), "node": "a", "message": None, "nominated": None, "victims": [],
+            "pod": cli.reference("default/fits"), "node": "a", "message": None, "failedBy": None, "nominated": None, "victims": [],
             "seconds": 0, "attempt": 1, "wokenBy": None})
         second = report["placements"][1]
         self.assertEqual((second["pod"], second["node"]), (cli.reference("default/waits"), None))
         self.assertTrue(second["message"].startswith("0/1 nodes are available: 1 Insufficient cpu."))
         self.assertEqual(report["pending"], [{"pod": cli.reference("default/waits"), "message": second["message"],
-                                              "gated": False}])
+                                              "failedBy": None, "gated": False}])
         self.assertEqual(report["summary"], {"nodes": 1, "running": 0, "expanded": 0, "decisions": 2, "scheduled": 1,
                                              "pending": 1, "preempted": 0, "recreated": 0, "emptyNodes": 0})
         usage = report["nodes"][0]
@@ -208,6 +208,53 @@ class Table(cli.Case):
         hosts = [{"containerPort": 80, "hostPort": 80}]
         pods = [cli.pod("p%d" % i, cpu=str(9 + i)) for i in range(3)]
         self.assertNotIn("more reasons", self.table([*nodes, *pods], "--top", "1"), hosts)
+
+
+class AtItsTurn(cli.Case):
+    """--explain: a pod as its decision finds it, which may not be how it would go at once."""
+    OBJECTS = [cli.node("a", cpu="2"), cli.node("b", cpu="1"), cli.pod("second", cpu="1", priority=1),
+               cli.pod("first", cpu="2", priority=2), cli.pod("third", cpu="1", priority=0)]
+
+    def run_explain(self, pod, *flags):
+        return self.berth("simulate", "-f", self.write("c.json", self.OBJECTS), "--explain", pod, *flags)
+
+    def test_it_agrees_with_the_report(self):
+        placed = self.placed(self.simulate(self.OBJECTS))
+        self.assertEqual(placed, {"default/first": "a", "default/second": "b"})
+        for pod, node in placed.items():
+            found = self.run_explain(pod, "-o", "json").json
+            self.assertEqual((found["kind"], found["best"], found["podsBefore"]), ("Explanation", [node], None))
+        self.assertIn("No node can take it:\n  0/2 nodes are available: 2 Insufficient cpu.", self.run_explain("third").out)
+        self.assertEqual(self.explain(self.OBJECTS, "second")["best"], ["a"])  # at once it would go there
+
+    def test_explain_says_which_come_first(self):
+        for pod, count in (("first", 0), ("second", 1), ("third", 2)):
+            self.assertEqual(self.explain(self.OBJECTS, pod)["podsBefore"], count)
+        path = self.write("c.json", self.OBJECTS)
+        out = " ".join(self.berth("explain", "-f", path, "third").out.split())
+        self.assertIn("2 waiting pods come before it in the queue, such as default/first, and may change this: "
+                      "`berth simulate --explain default/third` explains it at its turn.", out)
+        self.assertNotIn("in the queue", self.berth("explain", "-f", path, "first").out)
+
+    def test_equals_come_by_age_and_gated_pods_do_not(self):
+        gated = cli.pod("gated", schedulingGates=[{"name": "g"}], created="2026-01-01T00:00:00Z")
+        pods = [cli.pod("young"), cli.pod("old", created="2026-01-02T00:00:00Z"),
+                cli.pod("other", schedulerName="x", created="2026-01-01T00:00:00Z"), gated]
+        self.assertEqual([self.explain([cli.node("a"), *pods], pod)["podsBefore"] for pod in ("old", "young")], [0, 1])
+
+    def test_the_last_attempt_counts(self):
+        """The first one evicts."""
+        objects = [cli.node("a", cpu="1"), cli.pod("low", on="a", cpu="1", priority=0), cli.pod("high", cpu="1", priority=1)]
+        result = self.berth("simulate", "-f", self.write("c.json", objects), "--explain", "high", "-o", "json")
+        self.assertEqual(result.json["best"], ["a"])
+
+    def test_refused(self):
+        self.refuse(self.run_explain("nope"), "there is no pod default/nope in the input")
+        self.refuse(self.run_explain("first", "-o", "csv"), "--explain replaces the report")
+        objects = [cli.node("a"), cli.pod("p", on="a"), cli.pod("q", schedulingGates=[{"name": "g"}])]
+        path = self.write("d.json", objects)
+        self.refuse(self.berth("simulate", "-f", path, "--explain", "p"), "pod default/p has its node: a")
+        self.refuse(self.berth("simulate", "-f", path, "--explain", "q"), "pod default/q is not decided in the simulation")
 
 
 class Repeatable(cli.Case):

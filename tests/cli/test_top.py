@@ -105,6 +105,10 @@ class Queue(Watching):
         self.cluster.stop()
         term.until_shown("connect to")
         self.assertIn("default/huge", term.screen())
+        drawn = len(term.frames())
+        term.resize(1, 30)
+        term.until(lambda: len(term.frames()) > drawn + 2, "it is drawn on one line")
+        self.assertEqual([len(line) for line in term.frames()[-2]], [30])
         term.type("q")
         self.assertEqual(term.end(), 0)
 

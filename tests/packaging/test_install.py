@@ -154,7 +154,8 @@ class ManualPages(Tree):
 
     def test_one_for_each_command(self):
         names = [os.path.basename(page) for page in self.pages()]
-        self.assertEqual(names, sorted(["berth.1"] + ["berth-%s.1" % name.replace(" ", "-") for name in self.commands()]))
+        wanted = ["berth.1", "kubectl-berth.1"] + ["berth-%s.1" % name.replace(" ", "-") for name in self.commands()]
+        self.assertEqual(names, sorted(wanted))
 
     def test_every_option_is_described(self):
         for name in self.commands():

@@ -290,6 +290,19 @@ class Mistakes(Plugins):
                     self.assertIsNone(last["default/p"]["nominated"])
                     self.assertFalse([row for row in report["placements"] if row["victims"]])
 
+    def test_an_error_names_the_plugin(self):
+        config, plugin = self.write("c.yaml", self.CONFIG % ("Mistakes", "")), build(self.PLUGIN)
+        for mistake in ("pre-filter-strange", "filter-strange", "score-strange", "score-high", "reserve-wait"):
+            with self.subTest(mistake=mistake):
+                objects = [node("a"), node("b"), pod("p", labels={"mistake": mistake})]
+                row = self.run_with(plugin, config, objects)["pending"][0]
+                self.assertEqual(row["failedBy"], "plugin Mistakes")
+                if mistake != "reserve-wait":  # explain ends before
+                    out = self.berth("explain", "-f", self.write("o.json", objects), "--config", config, "--plugin", plugin,
+                                     "default/p").out
+                    self.assertIn("The attempt ends in an error of plugin Mistakes:\n", out)
+                    self.assertNotIn("No node", out)
+
     @staticmethod
     def possible_victims(mistake):
         """Pods that PostFilter may choose as victims."""

@@ -55,7 +55,7 @@
         if (!page.now)
             return [berth.section("now", "What would be decided now", el("p", { class: "note" }, page.notNow || "It is not evaluated."))];
         const lead = page.now.asIfPending ? "What would be decided now, if it were pending" : "What would be decided now";
-        return [el("h2", { class: "part" }, lead), ...berth.explanationSections(page.now, "now-")];
+        return [el("h2", { class: "lead-in" }, lead), ...berth.explanationSections(page.now, "now-")];
     }
 
     function wakes(page) {

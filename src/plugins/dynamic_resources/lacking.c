@@ -1,7 +1,7 @@
-/* lacking.c: what a node lacks for claims that could not be allocated there: per request, how many devices match and how
+/* lacking.c: what a node lacks for claims that could not be allocated there: how many devices match a request, and how
  * many of those are free.
  *
- * Each request is looked at by itself. If each could have its devices, they do not fit together: constraints of a claim,
+ * Each request is looked at by itself. If each could have its devices, they do not fit together: constraints of claims,
  * counters that devices share, or two requests for the same device. */
 #include "framework/shortfall.h"
 #include "plugins/dynamic_resources/search.h"

@@ -109,7 +109,7 @@ static const struct pod_info *find_on(const struct topology_counts *counts,
 
 /* A pod in the node's domain that the counter counts. Other nodes of the domain will ask for it as well. */
 static const struct pod_info *find_counted(const struct topology_counts *counts, uint32_t number,
-                                           struct node_view node, struct shortfall_list *list)
+                                           struct node_view node, struct idmap *memo)
 {
     const struct topology_counter *counter = &counts->counters.items[number];
     const struct topology *topo = counter->sums.topo;
@@ -118,13 +118,13 @@ static const struct pod_info *find_counted(const struct topology_counts *counts,
     const struct pod_info *found = find_on(counts, counter, node);
     if (found || topo->domains.items[domain].nodes == 1)
         return found;
-    if ((found = idmap_get(&list->memo, key)))
+    if ((found = idmap_get(memo, key)))
         return found;
     for (uint32_t row = 0; row < counts->cluster->nodes.len && !found; row++)
         if (topo->domain_of[row] == domain)
             found = find_on(counts, counter, (struct node_view){ counts->cluster, row, NULL });
     if (found)
-        idmap_put(&list->memo, key, (void *)(uintptr_t)found);
+        idmap_put(memo, key, (void *)(uintptr_t)found);
     return found;
 }
 
@@ -160,7 +160,7 @@ static void explain_anti(struct cycle *cycle, const struct topology_counts *coun
                          struct node_view node, struct shortfall_list *ret)
 {
     const struct topology_counter *counter = &counts->counters.items[number];
-    const struct pod_info *other = find_counted(counts, number, node, ret);
+    const struct pod_info *other = find_counted(counts, number, node, shortfall_memo(ret, cycle));
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;
     struct str wants =

@@ -121,6 +121,47 @@ static void test_nominations(void **state)
     fixture_release(&f);
 }
 
+/* Copies count as pods of their own in sums and lists, also where classes are made anew, and leave in reverse order. */
+static void test_copies(void **state)
+{
+    (void)state;
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, NODES POD("p", WANTS("2", ", ports: [{containerPort: 1, hostPort: 80}]")));
+    uint32_t a = fixture_row(&f, "a"), b = fixture_row(&f, "b");
+    struct pod_info *p = f.last_pod;
+    fixture_load(&f, POD("q", WANTS("2", ", ports: [{containerPort: 1, hostPort: 80}]")));
+    struct pod_info *q = f.last_pod;
+    const struct node_entry *node = cluster_node(&f.cluster, a);
+    cluster_place(&f.cluster, p, a);
+    cluster_place_copy(&f.cluster, p);
+    cluster_place(&f.cluster, q, b);
+    cluster_place_copy(&f.cluster, p);
+    assert_int_equal(f.cluster.col.used[RES_PODS][a], 3);
+    assert_int_equal(f.cluster.col.used[RES_CPU][a], 6000);
+    assert_int_equal(node->pods.len, 3);
+    assert_int_equal(p->class->labels->placed.len, 4);
+    assert_int_equal(f.cluster.placed_pods, 4);
+    assert_int_equal(f.cluster.pods.len, 2);
+
+    pod_classes_renew(&f.cluster);
+    assert_int_equal(f.cluster.col.used[RES_CPU][a], 6000);
+    assert_int_equal(p->class->labels->placed.len, 4);
+
+    cluster_displace_copy(&f.cluster, p);
+    cluster_displace(&f.cluster, q);
+    cluster_displace_copy(&f.cluster, p);
+    assert_int_equal(f.cluster.col.used[RES_CPU][a], 2000);
+    assert_int_equal(p->row, a);
+    assert_int_equal(cluster_node(&f.cluster, a)->ports.len, 1); /* the pod's own */
+    cluster_displace_copy(&f.cluster, p);
+    assert_int_equal(p->row, ROW_NONE);
+    assert_int_equal(f.cluster.col.used[RES_PODS][a], 0);
+    assert_int_equal(cluster_node(&f.cluster, a)->ports.len, 0);
+    assert_int_equal(p->class->labels->placed.len, 0);
+    fixture_release(&f);
+}
+
 static void test_claim_users(void **state)
 {
     (void)state;
@@ -402,11 +443,11 @@ static void test_huge_amounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),           cmocka_unit_test(test_references),
-        cmocka_unit_test(test_held_rows),       cmocka_unit_test(test_nominations),
-        cmocka_unit_test(test_claim_users),     cmocka_unit_test(test_ports),
-        cmocka_unit_test(test_ports_are_a_set), cmocka_unit_test(test_random_changes),
-        cmocka_unit_test(test_huge_amounts),
+        cmocka_unit_test(test_known),          cmocka_unit_test(test_references),
+        cmocka_unit_test(test_held_rows),      cmocka_unit_test(test_nominations),
+        cmocka_unit_test(test_copies),         cmocka_unit_test(test_claim_users),
+        cmocka_unit_test(test_ports),          cmocka_unit_test(test_ports_are_a_set),
+        cmocka_unit_test(test_random_changes), cmocka_unit_test(test_huge_amounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

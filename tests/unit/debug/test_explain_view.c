@@ -127,6 +127,38 @@ static void a_waiting_pod(void **state)
     end(&a);
 }
 
+/* Every plugin answers about one node, in JSON and as a table. */
+static void one_node(void **state)
+{
+    (void)state;
+    struct setup a;
+    struct explain_request request = { STR("default"), STR("big"), .node = STR("b"), .top = 20 };
+    begin(&a, TWO_NODES);
+    engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: big}, spec: {containers: [{resources: {requests: {cpu: 10}}}]}}");
+    assert_int_equal(explain_view_write(&a.source, &request, a.e.now_ns, &a.out), 0);
+    a.doc = yyjson_read(a.out.text, a.out.len, 0);
+    assert_string_equal(text_at(&a, "/now/node/name"), "b");
+    size_t i, len, rejecting = 0;
+    yyjson_val *answer;
+    yyjson_arr_foreach(at(&a, "/now/node/filters"), i, len, answer) {
+        const char *status = yyjson_get_str(yyjson_obj_get(answer, "status"));
+        rejecting += strcmp(status, "Success") != 0 && strcmp(status, "Skip") != 0;
+    }
+    assert_int_equal(rejecting, 2);
+    strbuf_clear(&a.out);
+    request.table = true;
+    request.width = 100;
+    assert_int_equal(explain_view_write(&a.source, &request, a.e.now_ns, &a.out), 0);
+    assert_contains(&a, "b cannot take it: 2 of ");
+    assert_contains(&a, "Insufficient cpu: needs 10, has 9 of 9 free");
+    strbuf_clear(&a.out);
+    request.node = STR("c");
+    assert_int_equal(explain_view_write(&a.source, &request, a.e.now_ns, &a.out), -ENOENT);
+    assert_string_equal(a.out.text, "the scheduler knows no node c\n");
+    end(&a);
+}
+
 static void a_placed_pod(void **state)
 {
     (void)state;
@@ -417,6 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiting_pod),
+        cmocka_unit_test(one_node),
         cmocka_unit_test(a_placed_pod),
         cmocka_unit_test(recorded_scores_do_not_change),
         cmocka_unit_test(other_pods),
