@@ -41,8 +41,8 @@ struct key_path {
 int pod_key_resolve(const char *path, struct key_path *ret, struct error *err);
 /* The path belongs to the key from now on. Pods that are there get their classes anew. */
 void pod_key_read(struct cluster *cluster, const char *path);
-/* The same for one of several paths: true if the key has changed, and the caller then calls pod_classes_renew() once for
- * all of them, which takes a while if there are many pods. */
+/* The same for one of several paths: true if the key has changed, and the caller then calls pod_classes_renew() once
+ * for all of them, which takes a while if there are many pods. */
 bool pod_key_extend(struct cluster *cluster, const char *path);
 /* Selectors read these labels of pods. NULL: nothing. True: the key has changed, and so have the classes. */
 bool pod_key_select(struct cluster *cluster, const struct label_selector *selector);

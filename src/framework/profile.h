@@ -45,8 +45,8 @@ struct plugin_catalog registry_catalog(const struct registry *registry, struct a
 /* The extension points that a plugin takes part in, as a mask of 1 << enum extension_point. */
 uint32_t plugin_points(const struct plugin *plugin);
 
-/* What the plugin reads of pods, where it filters or scores nodes, tells classes of pods apart from now on. True: that is
- * new, and pods that are there need pod_classes_renew(). */
+/* What the plugin reads of pods, where it filters or scores nodes, tells classes of pods apart from now on. True: that
+ * is new, and pods that are there need pod_classes_renew(). */
 bool plugin_reads(const struct plugin *plugin, struct cluster *cluster);
 int profile_init(struct profile *profile, const struct registry *registry,
                  const struct profile_config *config, struct cluster *cluster, struct error *err);
