@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api/kinds.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "client/get.h"
 #include "config/flags.h"
@@ -100,6 +101,21 @@ static void show_progress(size_t objects, double seconds)
 {
     if (progress_is_due(seconds))
         fprintf(stderr, "\rberth: listing the cluster, %s objects so far \033[K", grouped((int64_t)objects));
+}
+
+/* Each file begins at 0. */
+static void show_reading(const struct doc_stream *stream, double share)
+{
+    static const struct doc_stream *present;
+    static int64_t first_ns, begun_ns;
+    int64_t now_ns = monotonic_ns();
+    if (present != stream)
+        begun_ns = now_ns;
+    first_ns = first_ns ? first_ns : now_ns;
+    present = stream;
+    if (progress_is_due((double)(now_ns - first_ns) * 1e-9))
+        fprintf(stderr, "\rberth: reading %s, %s \033[K", stream->path,
+                progress_share(share, 1, (double)(now_ns - begun_ns) * 1e-9));
 }
 
 /* The log is that of a scheduler; a command reports what goes wrong in one sentence. */
@@ -242,9 +258,11 @@ int open_input(struct input *input, const struct command *command, const struct 
                                                 .is_strict = settings->is_strict,
                                                 .calls_extenders = settings->calls_extenders,
                                                 .registry = plugins_registry(),
+                                                .on_progress = isatty(STDERR_FILENO) ? show_reading : NULL,
                                                 .changes = change_requests(&settings->changes, &changes) },
                        &err);
     vec_release(&changes);
+    progress_clear();
     if (r < 0)
         return fail(EXIT_INPUT, &err);
     warn_about_plugins(input);

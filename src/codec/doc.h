@@ -40,6 +40,8 @@ struct doc_stream {
     /* Where the lines end, noted before the parser of JSON writes real newlines in place of escaped ones. */
     uint32_t *line_ends;
     size_t line_end_count;
+    /* How much of it was read, now and then: from 0 to 1. To be set after the stream is opened; may be NULL. */
+    void (*on_progress)(const struct doc_stream *stream, double share);
 };
 
 /* Takes over `text` (malloc'ed, with at least YYJSON_PADDING_SIZE zero bytes after len). JSON or YAML is decided by

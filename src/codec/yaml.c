@@ -25,6 +25,7 @@
 #include "codec/yaml_scalar.h"
 
 enum {
+    EVENTS_BETWEEN_PROGRESS = 4096,
     EXPANDED_MAX = 400000,
     DIRECTIVES_MAX = 1000, /* libyaml compares each with all before it */
     KEYS_COMPARED_MAX = 12,
@@ -566,10 +567,12 @@ int yaml_next(struct doc_stream *stream, struct doc *ret, struct error *err)
     yaml->stream = stream;
     yaml->err = err;
     yaml->strings.secret = stream->secret;
-    for (;;) {
+    for (size_t events = 1;; events++) {
         yaml_event_t event;
         if (!yaml_parser_parse(&yaml->parser, &event))
             return parser_error(yaml);
+        if (stream->on_progress && events % EVENTS_BETWEEN_PROGRESS == 0)
+            stream->on_progress(stream, MIN((double)yaml->parser.mark.index / (double)stream->len, 1));
         yaml_event_type_t type = event.type;
         r = on_event(yaml, &event);
         yaml_event_delete(&event);

@@ -10,7 +10,7 @@
 
 #include "codec/gzip.h"
 
-enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8 };
+enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, ITEMS_BETWEEN_PROGRESS = 256 };
 
 void documents_release(struct documents *documents)
 {
@@ -32,6 +32,15 @@ void documents_release(struct documents *documents)
 static int walk_value(struct documents *documents, const struct doc *doc, yyjson_val *val, struct str kind,
                       struct str version, unsigned depth, struct error *err);
 
+/* JSON is parsed much faster than its items are decoded; of YAML it is the other way round, and its parser reports. */
+static void report_progress(const struct doc *doc, double share)
+{
+    const struct doc_stream *stream = doc->stream;
+    double begin = (double)doc->start, end = (double)stream->at;
+    if (stream->on_progress && !stream->yaml)
+        stream->on_progress(stream, (begin + (end - begin) * share) / (double)stream->len);
+}
+
 static int walk_items(struct documents *documents, const struct doc *doc, yyjson_val *items, struct str kind,
                       struct str version, unsigned depth, struct error *err)
 {
@@ -42,6 +51,8 @@ static int walk_items(struct documents *documents, const struct doc *doc, yyjson
     size_t i, len;
     yyjson_val *item;
     yyjson_arr_foreach(items, i, len, item) {
+        if (i && i % ITEMS_BETWEEN_PROGRESS == 0)
+            report_progress(doc, (double)i / (double)len);
         int r = walk_value(documents, doc, item, kind, version, depth, err);
         if (r < 0)
             return r;
@@ -151,6 +162,7 @@ static int read_file(struct documents *documents, const char *path, struct error
     *vec_push(&documents->streams) = stream;
     if (gzip_is(stream->text, stream->len) && (r = unpack(stream, kept, err)) < 0)
         return r;
+    stream->on_progress = documents->on_progress;
     return read_stream(documents, stream, err);
 }
 

@@ -19,6 +19,7 @@ typedef int document_visit(void *user, const struct doc *doc, yyjson_val *val, s
 struct documents {
     document_visit *visit;
     void *user;
+    void (*on_progress)(const struct doc_stream *stream, double share); /* as of a stream; may be NULL */
     bool keeps_docs; /* values stay valid until the release, not only during the visit */
     VEC(struct doc_stream *) streams;
     VEC(struct doc *) docs; /* those that are kept */

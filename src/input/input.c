@@ -235,6 +235,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
     keep_options(input, options);
     input->load.reads_config_maps = options->policy_config_map;
+    input->load.documents.on_progress = options->on_progress;
     int r = load_config(input, options, err);
     if (r == 0 && options->list)
         r = add_listing(input, options, err);

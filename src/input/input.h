@@ -27,6 +27,7 @@ struct input_options {
     bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
     struct change_requests changes;
+    void (*on_progress)(const struct doc_stream *stream, double share); /* of reading a path; may be NULL */
 };
 
 struct input {
