@@ -5,11 +5,12 @@
 #include "cmd/common.h"
 #include "cmd/simulate_print.h"
 #include "whatif/explain_print.h"
+#include "whatif/recording.h"
 
 struct simulate_settings {
     struct input_settings input;
     int64_t seed, top, percentage; /* percentage -1: as configured */
-    const char *trace, *html, *group_by, *now, *explain, *prices, *until_placed;
+    const char *trace, *html, *group_by, *now, *explain, *prices, *until_placed, *record;
     struct texts compare;
     bool removable, timing, no_timing, placements, fail_on_pending, no_extenders;
 };
@@ -55,6 +56,8 @@ static const struct option_row rows[] = {
       "Also print how long it took, which differs from run to run." },
     { 0, "no-timing", NULL, OPTION_FLAG, offsetof(struct simulate_settings, no_timing),
       "Do not, which is the default." },
+    { 0, "record", "FOLDER", OPTION_TEXT, offsetof(struct simulate_settings, record),
+      "Also record what a live scheduler would do with the same cluster, for `berth replay FOLDER`." },
     { 0, "trace", "FILE", OPTION_TEXT, offsetof(struct simulate_settings, trace),
       "Also save which pod went to which node, as JSON." },
     HTML_OPTION(struct simulate_settings, html),
@@ -343,6 +346,22 @@ static int report(struct input *input, const struct growth *growth, const struct
     return r == EXIT_DONE && settings->fail_on_pending ? fail_on_pending(simulation.waiting.len) : r;
 }
 
+static int record(const struct input *input, const struct simulate_settings *settings,
+                  const struct sim_options *options)
+{
+    change_request_vec items = { 0 };
+    const struct change_requests changes = change_requests(&settings->input.changes, &items);
+    struct error err = { "" };
+    uint64_t decisions = 0;
+    int r = simulation_record(input, &changes, settings->record, options, &decisions, &err);
+    vec_release(&items);
+    if (r < 0)
+        return fail(r == -ENOTSUP ? EXIT_INPUT : EXIT_TROUBLE, &err);
+    fprintf(stderr, "berth: recorded %s; `berth replay %s` repeats them\n", counted(decisions, "decision"),
+            settings->record);
+    return EXIT_DONE;
+}
+
 static int check(const struct simulate_settings *settings)
 {
     const struct {
@@ -350,6 +369,7 @@ static int check(const struct simulate_settings *settings)
         const char *sentence;
     } wrong[] = {
         { settings->prices && !settings->compare.len, "--prices needs --compare" },
+        { settings->record && settings->compare.len, "--record and --compare exclude each other" },
         { settings->trace && settings->compare.len, "--trace and --compare exclude each other" },
         { settings->removable && settings->compare.len, "--removable and --compare exclude each other" },
         { settings->until_placed && settings->compare.len,
@@ -397,6 +417,9 @@ static int run(void *given, const struct texts *words _unused_)
     };
     if (settings->compare.len)
         return compare(&input, settings, &options);
+    r = settings->record ? record(&input, settings, &options) : EXIT_DONE;
+    if (r)
+        return r;
     struct input *used;
     if (grow(&growth, &grown, &input, settings, &options, &used, &err) < 0) {
         progress_clear();

@@ -1,5 +1,5 @@
 /* expand.c: from controllers to the pods that they lack; see expand.h. */
-#include "input/expand.h"
+#include "input/expand_impl.h"
 
 #include "api/fields.h"
 #include "api/labels.h"
@@ -374,7 +374,7 @@ struct pod *expansion_placed(struct expansion *expansion, const struct pod *plac
 }
 
 /* Its pod is made again: those that are not there yet wait for it. */
-static void ordinal_lost(struct owner *owner, const struct pod *victim)
+void expand_ordinal_lost(struct owner *owner, const struct pod *victim)
 {
     uint8_t *ordinal = find_ordinal(owner, victim);
     if (!ordinal)
@@ -427,7 +427,7 @@ static int64_t job_wants(const struct workload *job, const struct owner *owner)
     return MAX(MIN(count_or(job->spec.completions, 1) - succeeded, parallelism), 0);
 }
 
-static bool parse_index(const struct pod *pod, int64_t *ret)
+bool expand_parse_index(const struct pod *pod, int64_t *ret)
 {
     const struct str *text = str_map_get(&pod->meta.annotations, STR(INDEX_KEY));
     return text && str_to_int64(*text, ret);
@@ -457,15 +457,15 @@ static void mark_indexes(const struct owner *owner, struct idmap *used)
 {
     int64_t index;
     vec_for(&owner->pods, pod)
-        if (parse_index(*pod, &index))
+        if (expand_parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
     vec_for(&owner->finished, pod)
-        if (str_is((*pod)->status.phase, "Succeeded") && parse_index(*pod, &index))
+        if (str_is((*pod)->status.phase, "Succeeded") && expand_parse_index(*pod, &index))
             idmap_put(used, (uint64_t)index, *pod);
 }
 
 /* NAME-INDEX-, with a shorter name where the pod's would be too long. */
-static struct str index_prefix(struct arena *arena, struct str job, int64_t index)
+struct str expand_index_prefix(struct arena *arena, struct str job, int64_t index)
 {
     struct str number = arena_printf(arena, "%lld", (long long)index);
     int len = (int)MIN(job.len, (uint32_t)GENERATED_LEN_MAX - number.len - 2);
@@ -476,7 +476,7 @@ static void make_index(struct expansion *expansion, struct owner *owner, struct 
 {
     struct pod_factory *factory = &expansion->factory;
     struct str number = arena_printf(&factory->arena, "%lld", (long long)index);
-    struct str prefix = index_prefix(&factory->arena, owner->object->name, index);
+    struct str prefix = expand_index_prefix(&factory->arena, owner->object->name, index);
     pod.meta.labels = str_map_with(&pod.meta.labels, STR(INDEX_KEY), number, &factory->arena);
     pod.meta.annotations = str_map_with(&pod.meta.annotations, STR(INDEX_KEY), number, &factory->arena);
     admission_admit(&factory->admission, &pod, &factory->arena);
@@ -601,83 +601,25 @@ static void admit_written(struct expansion *expansion)
     }
 }
 
-void expansion_init(struct expansion *expansion, struct load *load)
+void expansion_begin(struct expansion *expansion, struct load *load)
 {
     *expansion = (struct expansion){ .load = load };
     factory_init(&expansion->factory, load);
-    owners_init(&expansion->owners, load);
     vec_for(&load->objects[KIND_POD], item)
         admission_prioritize(&expansion->factory.admission, (struct pod *)*item);
     admit_written(expansion);
+}
+
+void expansion_settle(struct expansion *expansion)
+{
+    owners_init(&expansion->owners, expansion->load);
     settle_deployments(expansion);
 }
 
-/* ---- replacements ---- */
-
-static struct pod *make_again(struct expansion *expansion, struct owner *owner, const struct pod *victim)
+void expansion_init(struct expansion *expansion, struct load *load)
 {
-    struct pod_factory *factory = &expansion->factory;
-    struct pod pod = *victim;
-    pod.meta.creation_time = (struct opt_time){ 0 };
-    pod.meta.deletion_time = (struct opt_time){ 0 };
-    pod.spec.node_name = (struct str){ 0 };
-    pod.status = (struct pod_status){ .phase = STR("Pending") };
-    if (owner->kind == KIND_DAEMON_SET)
-        daemon_pin(&pod.spec, daemon_node(victim), &factory->arena);
-    owner->active++;
-    ordinal_lost(owner, victim);
-    if (owner->kind == KIND_STATEFUL_SET)
-        return factory_finish(factory, &pod, victim->meta.name);
-    int64_t index;
-    struct str stem = controller_of(&victim->meta)->name;
-    struct str prefix = arena_printf(&factory->arena, STR_FMT "-", STR_ARG(stem));
-    if (owner->kind == KIND_JOB && parse_index(victim, &index))
-        prefix = index_prefix(&factory->arena, stem, index);
-    return factory_finish(factory, &pod, factory_name(factory, pod.meta.namespace, prefix, owner));
-}
-
-struct pod *expansion_replace(struct expansion *expansion, const struct pod *victim)
-{
-    struct owner *owner = owners_of(&expansion->owners, &victim->meta);
-    if (!owner || owner->kind == KIND_DEPLOYMENT)
-        return NULL;
-    if (!victim->meta.deletion_time.set)
-        owner->active--;
-    if (owner->desired >= 0 && owner->active >= owner->desired && owner->kind != KIND_DAEMON_SET)
-        return NULL;
-    struct pod *pod = make_again(expansion, owner, victim);
-    idmap_put(&expansion->successors, (uintptr_t)victim, pod);
-    return pod;
-}
-
-const struct pod *expansion_successor(const struct expansion *expansion, const struct pod *pod)
-{
-    const struct pod *last = NULL;
-    while ((pod = idmap_get(&expansion->successors, (uintptr_t)pod)))
-        last = pod;
-    return last;
-}
-
-struct pod *expansion_bring_back(struct expansion *expansion, const struct pod *leaving)
-{
-    struct owners *owners = &expansion->owners;
-    if (owners_of(owners, &leaving->meta))
-        return expansion_replace(expansion, leaving);
-    struct str name = controller_of(&leaving->meta)->name;
-    struct owner *owner = owners_get(owners, KIND_UNKNOWN, leaving->meta.namespace, name);
-    struct pod *pod = make_again(expansion, owner, leaving);
-    idmap_put(&expansion->successors, (uintptr_t)leaving, pod);
-    return pod;
-}
-
-void expansion_keep(struct expansion *expansion, const struct pod *pod)
-{
-    struct owner *owner = owners_of(&expansion->owners, &pod->meta);
-    bool was_replaced = idmap_remove(&expansion->successors, (uintptr_t)pod);
-    if (!owner)
-        return;
-    owner->active += !pod->meta.deletion_time.set;
-    owner->active -= was_replaced;
+    expansion_begin(expansion, load);
+    expansion_settle(expansion);
 }
 
 /* ---- all of them ---- */
@@ -727,8 +669,8 @@ void expansion_release(struct expansion *expansion)
     factory_release(&expansion->factory);
     owners_release(&expansion->owners);
     vec_release(&expansion->pods);
-    vec_release(&expansion->ordered);
     vec_release(&expansion->leaving);
+    vec_release(&expansion->ordered);
     idmap_release(&expansion->successors);
     free(expansion->nodes);
 }

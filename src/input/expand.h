@@ -32,8 +32,11 @@ struct expansion {
     struct idmap successors;         /* by the address of a pod: the one that was made in its place */
 };
 
-/* Finds the owners of pods, resolves priorities of pods in the input, admits objects that a user wrote, with the claims
- * of such pods, and gives Deployments without one a ReplicaSet. */
+/* Resolves priorities of pods in the input, and admits objects that a user wrote, with the claims of such pods. */
+void expansion_begin(struct expansion *expansion, struct load *load);
+/* Finds the owners of pods, and gives Deployments without one a ReplicaSet. Objects may be exchanged before. */
+void expansion_settle(struct expansion *expansion);
+/* Both. */
 void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods, once. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);

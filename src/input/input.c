@@ -106,6 +106,7 @@ static int read_policies(struct input *input, const struct input_options *option
 }
 
 /* ---- the model ---- */
+
 /* Those of removed nodes and pods that leave are there at first: the cluster as it is without the changes. */
 static void add_what_leaves(struct input *input)
 {
@@ -118,6 +119,7 @@ static void add_what_leaves(struct input *input)
 
 static void set_removed_nodes(struct input *input)
 {
+    vec_clear(&input->changes.removed_rows);
     vec_for(&input->changes.list, change)
         if (change->kind == CHANGE_REMOVE) {
             cluster_set_node(&input->cluster, (const struct node *)change->object);
@@ -130,6 +132,7 @@ static void take_away(struct input *input)
     struct cluster *cluster = &input->cluster;
     struct changes *changes = &input->changes;
     usage_take(cluster, &changes->arena, &changes->before);
+    vec_clear(&input->expansion.leaving);
     vec_for(&changes->list, change)
         if (change->kind == CHANGE_ADD)
             for (uint32_t r = 0; r < changes->before.resources; r++)
@@ -168,27 +171,28 @@ static void build(struct input *input)
         take_away(input);
 }
 
-static int change_and_build(struct input *input, const struct change_requests *changes, struct error *err)
-{
-    int r = changes->len ? changes_apply(&input->changes, &input->load, changes, err) : 0;
-    if (r < 0)
-        return r;
-    expansion_init(&input->expansion, &input->load);
-    input->expansion_ready = true;
-    r = read_policies(input, &input->options, err);
-    if (r == 0)
-        build(input);
-    return r;
-}
-
 void input_rebuild(struct input *input)
 {
-    assert(!input_is_changed(input));
     policies_release(&input->policies);
     input->policies = (struct policies){ 0 };
     cluster_release(&input->cluster);
     input->running = 0;
     build(input);
+}
+
+/* What controllers find is the cluster with the changes. */
+static int complete(struct input *input, const struct change_requests *changes, struct error *err)
+{
+    expansion_begin(&input->expansion, &input->load);
+    input->expansion_ready = true;
+    load_save(&input->load, &input->read);
+    int r = changes->len ? changes_apply(&input->changes, &input->load, changes, err) : 0;
+    expansion_settle(&input->expansion);
+    if (r == 0)
+        r = read_policies(input, &input->options, err);
+    if (r == 0)
+        build(input);
+    return r;
 }
 
 /* What was read is no cluster at all. */
@@ -205,7 +209,7 @@ static int check_any(const struct input *input, struct error *err)
 
 int input_check_nodes(const struct input *input, struct error *err)
 {
-    if (input->load.objects[KIND_NODE].len)
+    if (input->read.objects[KIND_NODE].len)
         return 0;
     return input->is_live ? error_set(err, -ENODATA, "the cluster has no nodes")
                           : error_set(err, -ENODATA,
@@ -216,7 +220,8 @@ int input_check_nodes(const struct input *input, struct error *err)
 static void keep_options(struct input *input, const struct input_options *options)
 {
     input->options = *options;
-    input->options.paths_len = input->options.templates_len = 0;
+    input->options.paths_len = 0;
+    input->options.templates_len = 0;
     input->options.list = NULL;
     input->options.changes = (struct change_requests){ 0 };
     if (!options->features)
@@ -247,8 +252,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);
-    load_save(&input->load, &input->read);
-    return change_and_build(input, &options->changes, err);
+    return complete(input, &options->changes, err);
 }
 
 int input_fork(struct input *fork, const struct input *from, const char *config,
@@ -259,9 +263,8 @@ int input_fork(struct input *fork, const struct input *from, const char *config,
     if (config)
         fork->options.config = config;
     load_fork(&fork->load, &from->load, &from->read);
-    load_save(&fork->load, &fork->read);
     int r = load_config(fork, &fork->options, err);
-    return r < 0 ? r : change_and_build(fork, changes, err);
+    return r < 0 ? r : complete(fork, changes, err);
 }
 
 void input_release(struct input *input)
@@ -276,8 +279,8 @@ void input_release(struct input *input)
         config_release(&input->config);
     changes_release(&input->changes);
     arena_release(&input->config_arena);
-    templates_release(&input->templates);
     load_state_release(&input->read);
+    templates_release(&input->templates);
     load_release(&input->load);
 }
 

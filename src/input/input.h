@@ -33,7 +33,7 @@ struct input {
     struct input_options options; /* but for what is read: paths, the listing, templates, changes */
     struct features features;     /* of the options */
     struct load load;
-    struct load_state read; /* the objects of the load as they were read */
+    struct load_state read; /* the objects of the load before the changes */
     struct changes changes; /* that were asked for */
     struct expansion expansion;
     struct arena config_arena;
@@ -55,14 +55,13 @@ int input_open(struct input *input, const struct input_options *options, struct 
 int input_fork(struct input *fork, const struct input *from, const char *config,
                const struct change_requests *changes, struct error *err);
 void input_release(struct input *input);
-/* The model as it was when the input was opened without changes, with the claims that were made since. The old one is
- * gone. */
-void input_rebuild(struct input *input);
 /* Were changes asked for? */
 static inline bool input_is_changed(const struct input *input)
 {
     return input->changes.list.len > 0;
 }
+/* The model as it was when the input was opened, with the claims that were made since. The old one is gone. */
+void input_rebuild(struct input *input);
 /* Puts claims that were made since the last call into the model. */
 void input_apply_claims(struct input *input);
 /* The pods of the input that wait for a node, in the order in which they are queued: by age, then as they came. */

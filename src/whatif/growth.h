@@ -2,9 +2,9 @@
  *
  * Each number is tried by a simulation from the beginning: at least doubled until it is enough, then narrowed down to
  * the smallest one, with guesses by how many pods a node takes. Where more nodes left more pods waiting, which can
- * happen with preemption and spreading, all smaller numbers are tried one by one. As many nodes as pods wait without any
- * are the most that is tried: what waits then does not fit on such a node, or is kept from it, and the smallest number
- * with which no more pods wait is the answer.
+ * happen with preemption and spreading, all smaller numbers are tried one by one. The most that is tried are as many
+ * nodes as pods wait without any: what waits then does not fit on such a node, or is kept from it, and the smallest
+ * number with which no more pods wait is the answer.
  */
 #ifndef WHATIF_GROWTH_H
 #define WHATIF_GROWTH_H

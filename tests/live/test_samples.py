@@ -115,7 +115,7 @@ class Adaptive(Case):
         self.assertIn(log + "1 to 2 (configured: 1): Idle (mean use of nodes 0", scheduler.log())
         self.assertIn(log + "2 to 3 (configured: 1): Idle", scheduler.log())
         shown = scheduler.page("/debug/berth/explain?pod=%s/p0" % self.namespace, self.api.access.token)
-        self.assertIn('"ImageLocality": {"weight":3,"configured":1,"by":"AdaptiveSchedulingPlugin","reason":"Idle ', shown)
+        self.assertIn('{"plugin":"ImageLocality","weight":3,"configured":1,"by":"AdaptiveSchedulingPlugin","reason":"Idle ', shown)
         self.pod("large", cpu="5")  # half of the node
         self.bound("large")
         self.moved_to(scheduler, 1)

@@ -33,7 +33,7 @@ class Adaptive(Case):
         """Plugin to (weight, reason), of those that were moved."""
         result = self.run_explain(objects, args, **more)
         self.assertEqual(result.code, 0, result.err)
-        return {name: (row["weight"], row["reason"]) for name, row in result.json.get("weights", {}).items()}
+        return {row["plugin"]: (row["weight"], row["reason"]) for row in result.json["weights"]}
 
     def reason(self, when, objects, **thresholds):
         """Why the condition holds; None: it does not."""
@@ -111,8 +111,9 @@ class Rules(Adaptive):
         plain = by_node(self.berth("explain", "-f", self.path("cluster.json"), "-o", "json", "default/p").json)["a"]["scores"]
         self.assertEqual(moved.pop(MOVED), 7 * plain.pop(MOVED))
         self.assertEqual(moved, plain)
-        self.assertEqual(result.json["weights"], {MOVED: {
-            "weight": 7, "configured": 1, "by": NAME, "reason": "Idle (mean use of nodes 0, threshold 0.3)"}})
+        self.assertEqual(result.json["weights"], [{
+            "plugin": MOVED, "weight": 7, "configured": 1, "by": NAME,
+            "reason": "Idle (mean use of nodes 0, threshold 0.3)"}])
 
     def test_where_it_is_enabled(self):
         for point in ("multiPoint", "preScore", "score"):
