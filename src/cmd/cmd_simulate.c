@@ -432,7 +432,9 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "Schedules all pending pods: where do they go, and who waits?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
-             "                      [--placements] [--explain NAMESPACE/POD] [--fail-on-pending]\n"
+             "                      [--drain NODE] [--add N=NODE] [--scale KIND/NAME=N]\n"
+             "                      [--compare FILE] [--explain NAMESPACE/POD]\n"
+             "                      [--placements] [--fail-on-pending] [--record DIR]\n"
              "                      [--html FILE] [-o table|json|csv]",
     .purpose = "Decides all pods that have no node, in the order of the scheduling queue, as "
                "kube-scheduler would. Deployments, ReplicaSets, StatefulSets, Jobs and DaemonSets of "

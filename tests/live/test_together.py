@@ -2,8 +2,7 @@
 import re
 import subprocess
 
-import server
-from case import Case, cli, main, node, node_of, pod
+from case import Case, cli, main, node, node_of, pod, server
 from share_nodes import NAMES, NODE_MILLIS, Bindings, fill
 
 ELECTION = {"leaderElect": True, "leaseDuration": "10s", "renewDeadline": "8s", "retryPeriod": "500ms"}

@@ -74,9 +74,10 @@ static void test_refused(void **state _unused_)
     assert_int_equal(gzip_encode("0123456789", 10, &packed), 0);
     assert_true(gzip_is(packed.text, packed.len));
     assert_false(gzip_is(packed.text, 1));
-    for (size_t len = 1; len < packed.len; len++)
+    for (size_t len = 1; len < packed.len; len++) {
         assert_int_equal(gzip_decode(packed.text, len, 100, &out), -EINVAL);
-    strbuf_clear(&out);
+        strbuf_clear(&out);
+    }
     assert_int_equal(gzip_decode(packed.text, packed.len, 9, &out), -EFBIG);
     strbuf_clear(&out);
     packed.text[packed.len - 8] ^= 1; /* the checksum */
