@@ -20,9 +20,8 @@ static const struct option_row rows[] = {
     { 0, "placements", NULL, OPTION_FLAG, offsetof(struct simulate_settings, placements),
       "The table shows the node of each pod, not only how many pods of each workload went where." },
     { 0, "explain", "NAMESPACE/POD", OPTION_TEXT, offsetof(struct simulate_settings, explain),
-      "Instead of the report, explain this pod as `berth explain` does, at its turn: after the pods before "
-      "it "
-      "in the queue. Of several attempts the last one." },
+      "Instead of the report, explain this pod as `berth explain` does, at its turn: behind the pods that "
+      "come first in the queue. Of several attempts the last one." },
     { 0, "fail-on-pending", NULL, OPTION_FLAG, offsetof(struct simulate_settings, fail_on_pending),
       "Exit with 1 if a pod has no node in the end." },
     { 0, "seed", "N", OPTION_NUMBER, offsetof(struct simulate_settings, seed),

@@ -43,11 +43,10 @@ struct explain_options {
     /* The file that a plugin is from; NULL: it is built in. The function may be NULL: all are. */
     const char *(*file_of)(const struct plugin *plugin);
     const struct http_extenders
-        *extenders;       /* those of the profile, for their names and times; NULL: it has none */
-    bool calls_extenders; /* else they are only named */
-    struct opt_int32
-        pods_before; /* how many waiting pods come first in the queue; not set: that is not known */
-    const struct pod *pod_before; /* one of them */
+        *extenders;               /* those of the profile, for their names and times; NULL: it has none */
+    bool calls_extenders;         /* else they are only named */
+    struct opt_int32 pods_before; /* waiting pods that come first in the queue; not set: not known */
+    const struct pod *pod_before; /* the first of them */
     bool timing;                  /* the printers show what plugins cost */
     struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };
