@@ -483,15 +483,6 @@ int nodes_file_read(const char *path, struct nodes_file **ret, struct error *err
     return 0;
 }
 
-size_t nodes_file_count(const struct nodes_file *file)
-{
-    size_t count = 0;
-    vec_for(&file->templates, template)
-        if ((*template)->kind == kind_node)
-            count += (*template)->count;
-    return count;
-}
-
 static int create(const struct template *template, struct registry *registry, size_t number,
                   struct error *err)
 {

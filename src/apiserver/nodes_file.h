@@ -18,8 +18,6 @@ struct nodes_file;
 
 /* Reads and checks the file; errors have its path, line and column, and the field. */
 int nodes_file_read(const char *path, struct nodes_file **ret, struct error *err);
-/* How many nodes it makes. */
-size_t nodes_file_count(const struct nodes_file *file);
 /* Creates the objects; those that are there already stay as they are. */
 int nodes_file_create(const struct nodes_file *file, struct registry *registry, struct error *err);
 /* NULL is fine. */

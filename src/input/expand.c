@@ -616,12 +616,6 @@ void expansion_settle(struct expansion *expansion)
     settle_deployments(expansion);
 }
 
-void expansion_init(struct expansion *expansion, struct load *load)
-{
-    expansion_begin(expansion, load);
-    expansion_settle(expansion);
-}
-
 /* ---- all of them ---- */
 
 int expansion_run(struct expansion *expansion, struct error *err)

@@ -36,8 +36,6 @@ struct expansion {
 void expansion_begin(struct expansion *expansion, struct load *load);
 /* Finds the owners of pods, and gives Deployments without one a ReplicaSet. Objects may be exchanged before. */
 void expansion_settle(struct expansion *expansion);
-/* Both. */
-void expansion_init(struct expansion *expansion, struct load *load);
 /* Makes the pods, once. Fails when that would be too many. */
 int expansion_run(struct expansion *expansion, struct error *err);
 void expansion_release(struct expansion *expansion);

@@ -41,7 +41,8 @@ static void test_counts(void **state)
         struct expansion expansion;
         struct error err = { "" };
         load_good(&load, cases[i].text);
-        expansion_init(&expansion, &load);
+        expansion_begin(&expansion, &load);
+        expansion_settle(&expansion);
         assert_int_equal(expansion_run(&expansion, &err), 0);
         if (expansion.pods.len != cases[i].want)
             fail_msg("%s: got %zu, want %zu", cases[i].text, expansion.pods.len, cases[i].want);
@@ -57,7 +58,8 @@ static void test_deployment_gets_a_replica_set(void **state)
     struct expansion expansion;
     struct error err = { "" };
     load_good(&load, SET("Deployment", "replicas: 1"));
-    expansion_init(&expansion, &load);
+    expansion_begin(&expansion, &load);
+    expansion_settle(&expansion);
     assert_int_equal(load.objects[KIND_REPLICA_SET].len, 1);
     assert_int_equal(expansion_run(&expansion, &err), 0);
     const struct workload *set = (const struct workload *)load.objects[KIND_REPLICA_SET].items[0];
@@ -79,7 +81,8 @@ static void test_too_many(void **state)
     struct expansion expansion;
     struct error err = { "" };
     load_good(&load, SET("ReplicaSet", "replicas: 1000001"));
-    expansion_init(&expansion, &load);
+    expansion_begin(&expansion, &load);
+    expansion_settle(&expansion);
     assert_true(expansion_run(&expansion, &err) < 0);
     assert_non_null(strstr(err.text, "default/x"));
     assert_int_equal(expansion.pods.len, 0);
@@ -109,7 +112,8 @@ static void test_replacements(void **state)
         struct expansion expansion;
         struct error err = { "" };
         load_good(&load, cases[i].text);
-        expansion_init(&expansion, &load);
+        expansion_begin(&expansion, &load);
+        expansion_settle(&expansion);
         assert_int_equal(expansion_run(&expansion, &err), 0);
         const struct pod *victim = (const struct pod *)load.objects[KIND_POD].items[0];
         const struct pod *made = expansion_replace(&expansion, victim);
