@@ -143,7 +143,7 @@
     berth.meter = function (share) {
         const width = share === null ? 0 : Math.min(1, share) * 100;
         return el("span", { class: "metered" }, el("span", { class: "meter", "aria-hidden": "true" },
-            el("span", { class: share > 1 ? "over" : null, style: { width: width + "%" } })), berth.percent(share));
+            el("span", { class: share > 1 ? "over" : null, style: { width: width + "%" } })), el("span", { class: "metered-text" }, berth.percent(share)));
     };
 
     // Columns for the zone and the instance type, where nodes have them; `nodeOf` finds the node of a row.
