@@ -1,6 +1,7 @@
 /* explain_json.c: an explanation as JSON, as docs/OUTPUT.md describes it. */
 #include "api/output.h"
 #include "framework/weights.h"
+#include "input/input.h"
 #include "policy/policies.h"
 #include "whatif/explain_print.h"
 
@@ -134,17 +135,24 @@ static void put_rows(struct json_writer *json, const struct explanation *explana
     json_end_array(json);
 }
 
-static void put_candidate(struct json_writer *json, const struct explanation *explanation,
-                          const struct preempt_candidate *candidate)
+/* By node, with the names of pods as texts: the form of the recorded cases that this member is compared with. */
+static void put_candidates(struct json_writer *json, const struct explanation *explanation)
 {
-    json_begin_line(json);
-    json_member_str(json, "node", cluster_node_name(explanation->cluster, candidate->row));
-    json_member_array(json, "victims");
-    for (uint32_t v = 0; v < candidate->victims_len; v++)
-        output_name(json, &candidate->victims[v]->api->meta);
-    json_end_array(json);
-    json_member_int(json, "pdbViolations", candidate->pdb_violations);
-    json_end_line(json);
+    const struct preemption *found = &explanation->preemption;
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    json_member_object(json, "candidates");
+    for (uint32_t i = 0; i < found->candidates_len; i++) {
+        const struct preempt_candidate *candidate = &found->candidates[i];
+        json_key(json, cluster_node_name(explanation->cluster, candidate->row));
+        json_begin_line(json);
+        json_member_array(json, "victims");
+        for (uint32_t v = 0; v < candidate->victims_len; v++)
+            json_str(json, pod_full_name(candidate->victims[v]->api, &scratch));
+        json_end_array(json);
+        json_member_int(json, "pdbViolations", candidate->pdb_violations);
+        json_end_line(json);
+    }
+    json_end_object(json);
 }
 
 static void put_preemption(struct json_writer *json, const struct explanation *explanation)
@@ -158,10 +166,7 @@ static void put_preemption(struct json_writer *json, const struct explanation *e
     json_member_str(json, "status", str_from(status_code_name(found->status.code)));
     output_member_text(json, "message", found->message);
     put_rows(json, explanation, "nominated", found->top, found->top_len);
-    json_member_array(json, "candidates");
-    for (uint32_t i = 0; i < found->candidates_len; i++)
-        put_candidate(json, explanation, &found->candidates[i]);
-    json_end_array(json);
+    put_candidates(json, explanation);
     json_end_object(json);
 }
 

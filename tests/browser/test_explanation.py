@@ -76,9 +76,8 @@ class TestExplanation(browser.Case):
     def test_preemption(self):
         page, document = self.explanation(rejecting(), "whale")
         found = {row[0]: row[1:] for row in self.rows("Candidates")}
-        self.assertEqual(found, {row["node"]: [str(len(row["victims"])), str(row["pdbViolations"]),
-                                               ", ".join(map(full_name, row["victims"]))]
-                                 for row in document["preemption"]["candidates"]})
+        self.assertEqual(found, {node: [str(len(row["victims"])), str(row["pdbViolations"]), ", ".join(row["victims"])]
+                                 for node, row in document["preemption"]["candidates"].items()})
         self.assertTrue(found)
         self.assertEqual(page.count("#scores"), 0)
 

@@ -69,7 +69,7 @@ class Answer(cli.Case):
         self.assertEqual(found["preemption"], {
             "status": "Success", "nominated": ["a"],
             "message": "preemption: found a potential placement for pod on node a, preempting 1 victims",
-            "candidates": [{"node": "a", "victims": [cli.reference("default/low")], "pdbViolations": 0}]})
+            "candidates": {"a": {"victims": ["default/low"], "pdbViolations": 0}}})
 
     def test_policy_never(self):
         found = self.explain([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
@@ -445,7 +445,7 @@ class WhichPod(cli.Case):
         found = self.explain(objects, "p", release, gate + "true")
         self.assertEqual(cli.by_node(found)["a"]["reasons"], ["Insufficient cpu"])
         self.assertEqual(found["preemption"]["candidates"],
-                         [{"node": "a", "victims": [cli.reference("default/low")], "pdbViolations": 0}])
+                         {"a": {"victims": ["default/low"], "pdbViolations": 0}})
         self.assertEqual(self.explain(objects[:2] + objects[3:], "p", release, gate + "true")["best"], ["a"])
         self.assertEqual(self.explain(objects, "p", release, gate + "false"), self.explain(objects, "p", release, gate + "true",
                                                                                            "--as-if-pending"))

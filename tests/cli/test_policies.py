@@ -97,9 +97,8 @@ class Policies(cli.Case):
         flag = self.users()
         self.assertEqual(self.explain(objects, "job", flag, "--as-if-pending")["policy"]["name"], "batch-policy")
         found = self.explain(objects, "web", flag)
-        self.assertEqual([(row["node"], row["victims"]) for row in found["preemption"]["candidates"]],
-                         [("plain", [cli.reference("default/job")])])
-        self.assertEqual(self.explain(objects, "web")["preemption"]["candidates"], [])
+        self.assertEqual(found["preemption"]["candidates"], {"plain": {"victims": ["default/job"], "pdbViolations": 0}})
+        self.assertEqual(self.explain(objects, "web")["preemption"]["candidates"], {})
 
     def test_what_is_wrong(self):
         cluster = self.write("cluster.json", CLUSTER)

@@ -8,7 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "cli"))
 sys.dont_write_bytecode = True
-from cli import Case, by_node, main, node, pod, reference  # noqa: E402
+from cli import Case, by_node, main, node, pod  # noqa: E402
 
 NOW = "2026-01-31T12:00:00Z"
 LONG_AGO = "2026-01-30T12:00:00Z"
@@ -612,7 +612,7 @@ class LoadAwareScheduling(Load):
         self.assertEqual({name: row["reasons"] for name, row in by_node(report).items()},
                          {"n0": self.cpu_reason, "n1": self.cpu_reason})
         self.assertEqual(report["preemption"]["candidates"],
-                         [{"node": "n0", "victims": [reference("default/fresh")], "pdbViolations": 0}])
+                         {"n0": {"victims": ["default/fresh"], "pdbViolations": 0}})
 
     def test_daemon_sets_are_not_filtered(self):
         nodes, samples = self.busy((3900, GI))

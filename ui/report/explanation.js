@@ -185,16 +185,16 @@
         const found = doc.preemption;
         if (!found)
             return null;
-        const nominated = new Set(found.nominated), names = (row) => row.victims.map(berth.podName).join(", ");
+        const nominated = new Set(found.nominated), candidates = Object.entries(found.candidates);
         return berth.section(prefix + "preemption", "Preemption",
             el("p", {}, found.message ? found.message.replace(/^preemption: /, "") : (nominated.size ? "Pods of lower priority would leave " + [...nominated].slice(0, 3).join(", ") +
                 (nominated.size > 3 ? " or one of " + berth.number(nominated.size - 3) + " more" : "") + "." : "")),
-            found.candidates.length ? berth.table({
-                caption: "Candidates", rows: found.candidates, columns: [
-                    { title: "Node", value: (row) => row.node, cell: (row) => nominated.has(row.node) ? el("strong", {}, row.node) : row.node },
-                    { title: "Victims", value: (row) => row.victims.length, numeric: true },
-                    { title: "PDB violations", value: (row) => row.pdbViolations, numeric: true },
-                    { title: "Pods that would leave", value: names, class: "wide" }] }) : null);
+            candidates.length ? berth.table({
+                caption: "Candidates", rows: candidates, columns: [
+                    { title: "Node", value: ([node]) => node, cell: ([node]) => nominated.has(node) ? el("strong", {}, node) : node },
+                    { title: "Victims", value: ([, row]) => row.victims.length, numeric: true },
+                    { title: "PDB violations", value: ([, row]) => row.pdbViolations, numeric: true },
+                    { title: "Pods that would leave", value: ([, row]) => row.victims.join(", "), class: "wide" }] }) : null);
     }
 
     function costSection(doc, prefix) {
