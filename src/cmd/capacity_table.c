@@ -91,24 +91,15 @@ static void print_scarce(const struct capacity *capacity, const struct capacity_
     term_wrap(term, 2, strbuf_slice(&text));
 }
 
-static void print_stop(const struct capacity *capacity, const struct capacity_stop *stop,
-                       const struct capacity_view *view, struct term *term)
+/* A copy that is not tried on any node, such as one with scheduling gates, has none. */
+static void print_rejections(const struct capacity *capacity, const struct capacity_stop *stop,
+                             const struct capacity_view *view, struct term *term)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
-    if (!stop->template)
+    if (!stop->rejections.len)
         return;
-    strbuf_puts(term->out, "\n  What stops the next one");
-    if (capacity->together)
-        strbuf_printf(term->out, ", of " META_FMT, META_ARG(stop->template->object));
-    strbuf_puts(term->out, ":\n");
-    term_wrap(term, 4, stop->message);
-    if (stop->victims)
-        term_paint(term, PAINT_WARN, "    It would get a node if %s left; copies do not preempt.\n",
-                   counted(stop->victims, "pod of lower priority"));
-    if (stop->rejections.len) {
-        strbuf_putc(term->out, '\n');
-        grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
-    }
+    strbuf_putc(term->out, '\n');
+    grid_columns(&grid, ">REJECTED|BY|WHY|SUCH AS");
     size_t shown = MIN(stop->rejections.len, (size_t)view->top);
     for (size_t i = 0; i < shown; i++) {
         const struct capacity_rejection *rejection = &stop->rejections.items[i];
@@ -121,6 +112,22 @@ static void print_stop(const struct capacity *capacity, const struct capacity_st
     grid_print(&grid, term, 2);
     if (stop->rejections.len > shown)
         term_paint(term, PAINT_DIM, "  and %s more\n", grouped((int64_t)(stop->rejections.len - shown)));
+}
+
+static void print_stop(const struct capacity *capacity, const struct capacity_stop *stop,
+                       const struct capacity_view *view, struct term *term)
+{
+    if (!stop->template)
+        return;
+    strbuf_puts(term->out, "\n  What stops the next one");
+    if (capacity->together)
+        strbuf_printf(term->out, ", of " META_FMT, META_ARG(stop->template->object));
+    strbuf_puts(term->out, ":\n");
+    term_wrap(term, 4, stop->message);
+    if (stop->victims)
+        term_paint(term, PAINT_WARN, "    It would get a node if %s left; copies do not preempt.\n",
+                   counted(stop->victims, "pod of lower priority"));
+    print_rejections(capacity, stop, view, term);
     print_scarce(capacity, &stop->scarce, term);
 }
 

@@ -94,6 +94,13 @@ class Counting(Case):
         gated = self.one(self.NODES, self.template(cli.pod("web", schedulingGates=[{"name": "x"}])))
         self.assertEqual(gated["fits"], 0)
         self.assertIn("gate", gated["stop"]["message"])
+        for args in (), ("--max", "1"), ("--together",), ("--together", "--max", "1"):
+            table = self.run_capacity(self.NODES, *args, self.template(
+                cli.pod("fits", cpu="1"), cli.pod("held", schedulingGates=[{"name": "x"}])))
+            self.assertEqual(table.code, 0, table.err)
+            for words in "Pod default/fits: a copy needs 1 cpu\n", "waiting for scheduling gates: [x]\n":
+                self.assertIn(words, table.out)
+            self.assertNotIn("REJECTED", table.out.partition("Pod default/held")[2])
 
     def test_pods_that_wait_have_their_turn_first(self):
         report = self.capacity([*self.NODES, cli.pod("waits", cpu="1"), cli.pod("too-big", cpu="9")],
