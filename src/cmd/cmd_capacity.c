@@ -66,9 +66,15 @@ static void show_progress(size_t copies, double seconds)
                 grouped((int64_t)((double)copies / seconds)));
 }
 
+/* About pods that wait, and about the copies. */
 static void warn(const struct capacity *capacity)
 {
-    input_warn(capacity->input, NULL);
+    undecided_vec pods = input_undecided(capacity->input);
+    vec_for(&capacity->runs, run)
+        for (uint32_t i = 0; i < run->shares_len; i++)
+            *vec_push(&pods) = run->shares[i].sample;
+    input_warn(capacity->input, &pods);
+    vec_release(&pods);
     if (capacity->simulation.foreign)
         fprintf(stderr, "berth: warning: left %s to other schedulers, such as " STR_FMT "\n",
                 counted(capacity->simulation.foreign, "pod"), STR_ARG(capacity->simulation.foreign_name));

@@ -141,7 +141,7 @@ static int explain_objects(struct explain_settings *settings, const struct targe
     struct pod *pod = target_find(&input, target, &err);
     if (!pod)
         return fail(EXIT_INPUT, &err);
-    input_warn(&input, pod);
+    input_warn(&input, &(undecided_vec){ .items = (const struct pod *[]){ pod }, .len = 1 });
     return explain(&input, settings, pod, &err);
 }
 

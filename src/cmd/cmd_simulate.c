@@ -100,7 +100,9 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 
 static void warn(const struct simulation *simulation)
 {
-    input_warn(simulation->input, NULL);
+    undecided_vec pods = input_undecided(simulation->input);
+    input_warn(simulation->input, &pods);
+    vec_release(&pods);
     expansion_warn_not_started(&simulation->input->expansion);
     if (simulation->foreign)
         fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",

@@ -219,19 +219,20 @@ static void check_pod(struct search *search, const struct pod *pod)
     check_claims(search, pod);
 }
 
-/* Terms of all pods count, also of those that run. */
-static void check_namespaces(struct search *search)
+/* Terms of pods that run count as well. */
+static void check_namespaces(struct search *search, const undecided_vec *pods)
 {
     if (!search->load->implied.len)
         return;
     struct str missing = search->load->implied.items[0]->name;
-    vec_for(&search->load->objects[KIND_POD], item)
-        if (selects_namespaces((const struct pod *)*item))
-            lacks(search, GAP_NAMESPACE, (const struct pod *)*item, KIND_NAMESPACE, (struct str){ 0 },
-                  missing);
-    vec_for(&search->expansion->pods, pod)
+    vec_for(pods, pod)
         if (selects_namespaces(*pod))
             lacks(search, GAP_NAMESPACE, *pod, KIND_NAMESPACE, (struct str){ 0 }, missing);
+    vec_for(&search->load->objects[KIND_POD], item) {
+        const struct pod *pod = (const struct pod *)*item;
+        if (!str_empty(pod->spec.node_name) && selects_namespaces(pod))
+            lacks(search, GAP_NAMESPACE, pod, KIND_NAMESPACE, (struct str){ 0 }, missing);
+    }
 }
 
 static void print(enum gap gap, const struct found *found)
@@ -249,12 +250,12 @@ static void print(enum gap gap, const struct found *found)
     load_print_warning(&text);
 }
 
-void incomplete_warn(struct expansion *expansion, struct pod *const *pods, size_t len, bool is_live)
+void incomplete_warn(struct expansion *expansion, const undecided_vec *pods, bool is_live)
 {
     struct search search = { .expansion = expansion, .load = expansion->load };
-    for (size_t i = 0; i < len; i++)
-        check_pod(&search, pods[i]);
-    check_namespaces(&search);
+    vec_for(pods, pod)
+        check_pod(&search, *pod);
+    check_namespaces(&search, pods);
     for (enum gap gap = 0; gap < GAP_COUNT; gap++)
         if (search.found[gap].pods && (!is_live || gaps[gap].live))
             print(gap, &search.found[gap]);

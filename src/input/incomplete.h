@@ -11,8 +11,10 @@
  * their name. If the input has Namespaces, this is done for written objects only, which have no uid: those of an API
  * server are complete. */
 void incomplete_add_namespaces(struct load *load);
+typedef VEC(const struct pod *) undecided_vec;
+
 /* Of the pods that are to be decided, a line on standard error for each kind that is missing. With `is_live` the
  * objects are those of a cluster: what it does not have does not exist. */
-void incomplete_warn(struct expansion *expansion, struct pod *const *pods, size_t len, bool is_live);
+void incomplete_warn(struct expansion *expansion, const undecided_vec *pods, bool is_live);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "api/protobuf.h"
 #include "input/config_folder.h"
-#include "input/incomplete.h"
 #include "input/policy_folder.h"
 #include "plugins/registry.h"
 #include "sync/listing.h"
@@ -328,20 +327,28 @@ struct pod **input_pending(const struct input *input, size_t *ret_len)
     return sorted;
 }
 
-void input_warn(struct input *input, struct pod *pod)
+static void add_undecided(const struct input *input, const struct pod *pod, undecided_vec *ret)
 {
-    if (pod) {
-        incomplete_warn(&input->expansion, &pod, 1, input->is_live);
-        return;
-    }
+    if (config_profile(&input->config, pod->spec.scheduler_name))
+        *vec_push(ret) = pod;
+}
+
+undecided_vec input_undecided(const struct input *input)
+{
+    undecided_vec all = { 0 };
     size_t len;
-    const size_t made = input->expansion.pods.len;
-    struct pod **pods = input_pending(input, &len);
-    pods = xreallocarray(pods, len + made + 1, sizeof(*pods));
-    for (size_t i = 0; i < made; i++)
-        pods[len++] = input->expansion.pods.items[i];
-    incomplete_warn(&input->expansion, pods, len, input->is_live);
-    free(pods);
+    struct pod **pending = input_pending(input, &len);
+    for (size_t i = 0; i < len; i++)
+        add_undecided(input, pending[i], &all);
+    vec_for(&input->expansion.pods, pod)
+        add_undecided(input, *pod, &all);
+    free(pending);
+    return all;
+}
+
+void input_warn(struct input *input, const undecided_vec *pods)
+{
+    incomplete_warn(&input->expansion, pods, input->is_live);
 }
 
 struct str pod_full_name(const struct pod *pod, struct arena *arena)

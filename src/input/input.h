@@ -6,6 +6,7 @@
 #include "framework/profile.h"
 #include "input/changes.h"
 #include "input/expand.h"
+#include "input/incomplete.h"
 #include "input/template.h"
 #include "policy/policies.h"
 
@@ -69,9 +70,11 @@ void input_apply_claims(struct input *input);
 struct pod **input_pending(const struct input *input, size_t *ret_len);
 /* Without nodes there is nothing to decide: an error that says so. */
 int input_check_nodes(const struct input *input, struct error *err);
-/* Warnings about what pods refer to and the input does not have: of this pod, or of all that have no node, after the
- * expansion has run. */
-void input_warn(struct input *input, struct pod *pod);
+/* Those of them that belong to the schedulers of the configuration, and after the expansion has run the pods that it
+ * made. */
+undecided_vec input_undecided(const struct input *input);
+/* Warnings about what these pods refer to and the input does not have. */
+void input_warn(struct input *input, const undecided_vec *pods);
 /* Each on a line of standard error. */
 void print_warnings(const struct warnings *warnings);
 /* "namespace/name" of a pod, in the arena. */

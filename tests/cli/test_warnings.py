@@ -221,6 +221,21 @@ class Incomplete(cli.Case):
         warning, = self.warnings(*pods, command=("explain", "b"))
         self.assertIn("pod default/b uses PersistentVolumeClaim default/lost, ", warning)
 
+    def test_capacity_is_about_what_waits_and_about_copies(self):
+        web = cli.pod("web", volumes=volumes("lost"), priorityClassName="high", owner=("ReplicaSet", "web"),
+                      affinity=apart({"matchLabels": {"team": "x"}}))
+        waits = cli.pod("waits", volumes=volumes("gone"))
+        found = self.warnings(waits, command=("capacity", self.write("web.json", [web])))
+        self.assertEqual([re.sub(r"web-\w+", "web-1", line).split(", which ")[0] for line in found], [
+            "pod default/web-1 belongs to ReplicaSet default/web",
+            "pod default/web-1 has a namespaceSelector",
+            "pod default/web-1 names PriorityClass high",
+            "pod default/waits (and 1 more) uses PersistentVolumeClaim default/gone"])
+
+    def test_pods_of_other_schedulers(self):
+        self.assertNotIn("not in the input", "\n".join(self.warnings(
+            cli.pod("a", volumes=volumes("gone"), schedulerName="another"))))
+
     def test_examples_are_complete(self):
         for command in (["simulate"], ["explain", "shop/checkout"]):
             result = self.berth(*command, "-f", os.path.join(ROOT, "examples/cluster.yaml"),
