@@ -69,7 +69,7 @@ static void show_progress(size_t copies, double seconds)
 /* About pods that wait, and about the copies. */
 static void warn(const struct capacity *capacity)
 {
-    undecided_vec pods = input_undecided(capacity->input);
+    undecided_vec pods = input_undecided(capacity->input, NULL);
     vec_for(&capacity->runs, run)
         for (uint32_t i = 0; i < run->shares_len; i++)
             *vec_push(&pods) = run->shares[i].sample;

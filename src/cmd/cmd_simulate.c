@@ -100,7 +100,7 @@ static int save_trace(const struct simulation *simulation, const char *path, str
 
 static void warn(const struct simulation *simulation)
 {
-    undecided_vec pods = input_undecided(simulation->input);
+    undecided_vec pods = input_undecided(simulation->input, NULL);
     input_warn(simulation->input, &pods);
     vec_release(&pods);
     expansion_warn_not_started(&simulation->input->expansion);

@@ -25,7 +25,7 @@ int deciders_init(struct deciders *deciders, struct input *input, const struct p
 void deciders_release(struct deciders *deciders);
 struct profile *decider(struct deciders *deciders);
 
-/* The pods of the input that wait, and why, in a line each. Returns the exit code. */
+/* The pods that wait, and why, in a line each. Returns the exit code. */
 int explain_waiting(struct input *input, const struct explain_settings *settings, struct error *err);
 
 #endif

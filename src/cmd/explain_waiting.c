@@ -1,10 +1,13 @@
-/* explain_waiting.c: which pods of the input wait, with one line why.
+/* explain_waiting.c: which pods wait, with one line why: those of the input, and those that its controllers would still
+ * create, but for DaemonSets', which are tied to a node each. In a running cluster controllers have created what they
+ * can.
  *
  * Each is evaluated by itself on the cluster as it is. Pods that plugins cannot tell apart (cluster/pod_class.h) have
  * one evaluation, and are one line. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/labels.h"
 #include "api/output.h"
 #include "cmd/explain.h"
 #include "whatif/explain_print.h"
@@ -95,13 +98,21 @@ struct waiting {
     const struct pod *pod; /* the first of them */
     struct pod_info *info;
     struct deciders *deciders;
-    size_t pods;
+    struct waiting *next; /* another one with other plugins, or of another priority, of the same class */
+    bool is_new;          /* a controller would still create it */
+    size_t pods, place;
     struct str sentence;
     uint32_t feasible;
     struct str message;
 };
 
-typedef VEC(struct waiting) waiting_vec;
+/* All that is listed: the pods of a namespace, or all. */
+struct waiting_list {
+    VEC(struct waiting) waiting;
+    decider_vec deciders;
+    size_t shown, left;    /* of `waiting`; pods of the others */
+    size_t of_daemon_sets; /* pods that DaemonSets would create */
+};
 
 static bool has_same_gates(const struct pod *a, const struct pod *b)
 {
@@ -115,42 +126,63 @@ static bool is_alike(const struct waiting *a, const struct waiting *b)
 {
     return a->info->class == b->info->class && a->deciders == b->deciders &&
            a->info->priority == b->info->priority && a->info->nominated_row == b->info->nominated_row &&
-           has_same_gates(a->pod, b->pod);
+           a->is_new == b->is_new && has_same_gates(a->pod, b->pod);
 }
 
-/* Pods of other schedulers are left out. All pods are known before one is judged: nominations count. */
-static int collect(struct input *input, const char *namespace, decider_vec *deciders, waiting_vec *ret,
-                   struct error *err)
+static bool is_of_daemon_set(const struct pod *pod)
 {
-    size_t len;
+    const struct owner_ref *owner = controller_of(&pod->meta);
+    return owner && str_is(owner->kind, "DaemonSet");
+}
+
+/* All pods are known before one is judged: nominations count. Of the pods, the first `there` exist. */
+static int collect(struct input *input, const undecided_vec *pods, size_t there, const char *namespace,
+                   struct waiting_list *ret, struct error *err)
+{
     int r = 0;
-    struct pod **pending = input_pending(input, &len);
-    for (size_t i = 0; i < len && r == 0; i++) {
-        struct waiting waiting = { .pod = pending[i], .pods = 1 };
-        if (!config_profile(&input->config, pending[i]->spec.scheduler_name))
+    for (size_t i = 0; i < pods->len && r == 0; i++) {
+        const struct pod *pod = pods->items[i];
+        struct waiting waiting = { .pod = pod, .pods = 1, .place = i, .is_new = i >= there };
+        bool is_listed = !namespace || str_is(pod->meta.namespace, namespace);
+        if (waiting.is_new && is_of_daemon_set(pod)) {
+            ret->of_daemon_sets += is_listed;
             continue;
-        waiting.info = cluster_add_pod(&input->cluster, pending[i]);
-        r = deciders_of(deciders, input, waiting.info->api, &waiting.deciders, err);
-        if (!namespace || str_is(pending[i]->meta.namespace, namespace))
-            *vec_push(ret) = waiting;
+        }
+        waiting.info = cluster_add_pod(&input->cluster, pod);
+        r = deciders_of(&ret->deciders, input, waiting.info->api, &waiting.deciders, err);
+        if (is_listed)
+            *vec_push(&ret->waiting) = waiting;
     }
-    free(pending);
     return r;
 }
 
-static void merge(waiting_vec *waiting)
+/* The order of the queue. */
+static int by_turn(const void *a, const void *b)
 {
+    const struct waiting *x = a, *y = b;
+    return COMPARE(y->info->priority, x->info->priority) ?: COMPARE(x->place, y->place);
+}
+
+static void merge(struct waiting_list *list)
+{
+    struct idmap classes = { 0 };
     size_t kept = 0;
-    for (size_t i = 0; i < waiting->len; i++) {
-        size_t at = 0;
-        while (at < kept && !is_alike(&waiting->items[at], &waiting->items[i]))
-            at++;
-        if (at < kept)
-            waiting->items[at].pods++;
-        else
-            waiting->items[kept++] = waiting->items[i];
+    vec_sort(&list->waiting, by_turn);
+    for (size_t i = 0; i < list->waiting.len; i++) {
+        struct waiting *now = &list->waiting.items[i];
+        struct waiting *same = idmap_get(&classes, (uint64_t)(uintptr_t)now->info->class);
+        now->next = same;
+        while (same && !is_alike(same, now))
+            same = same->next;
+        if (same) {
+            same->pods++;
+            continue;
+        }
+        list->waiting.items[kept] = *now;
+        idmap_put(&classes, (uint64_t)(uintptr_t)now->info->class, &list->waiting.items[kept++]);
     }
-    waiting->len = kept;
+    list->waiting.len = kept;
+    idmap_release(&classes);
 }
 
 /* ---- why ---- */
@@ -192,79 +224,130 @@ static void judge(struct waiting *waiting, struct input *input, const struct exp
 }
 
 /* ---- printing ---- */
-static void put_document(const struct waiting *waiting, size_t shown, size_t left, struct strbuf *out)
+static void put_document(const struct waiting_list *list, struct strbuf *out)
 {
     struct json_writer json = json_writer(out, JSON_PRETTY);
     output_begin(&json, "PendingPods");
     json_member_array(&json, "pods");
-    for (size_t i = 0; i < shown; i++) {
+    for (size_t i = 0; i < list->shown; i++) {
+        const struct waiting *waiting = &list->waiting.items[i];
         json_begin_line(&json);
-        output_name_members(&json, &waiting[i].pod->meta);
-        json_member_int(&json, "count", (int64_t)waiting[i].pods);
-        json_member_int(&json, "feasible", waiting[i].feasible);
-        output_member_text(&json, "sentence", waiting[i].sentence);
-        output_member_text(&json, "message", waiting[i].message);
+        output_name_members(&json, &waiting->pod->meta);
+        json_member_int(&json, "count", (int64_t)waiting->pods);
+        json_member_bool(&json, "expanded", waiting->is_new);
+        json_member_int(&json, "feasible", waiting->feasible);
+        output_member_text(&json, "sentence", waiting->sentence);
+        output_member_text(&json, "message", waiting->message);
         json_end_line(&json);
     }
     json_end_array(&json);
-    json_member_int(&json, "left", (int64_t)left);
+    json_member_int(&json, "left", (int64_t)list->left);
+    json_member_int(&json, "ofDaemonSets", (int64_t)list->of_daemon_sets);
     output_end(&json);
 }
 
-static void put_table(const struct waiting *waiting, size_t shown, size_t left, struct term *term)
+static void put_rows(const struct waiting_list *list, struct term *term)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
     _cleanup_(arena_release) struct arena scratch = { 0 };
     bool any_alike = false;
-    if (!shown) {
-        strbuf_puts(term->out, "No pod waits for a node.\n");
-        return;
-    }
-    for (size_t i = 0; i < shown; i++)
-        any_alike |= waiting[i].pods > 1;
+    for (size_t i = 0; i < list->shown; i++)
+        any_alike |= list->waiting.items[i].pods > 1;
     grid_columns(&grid, any_alike ? "POD|>ALIKE|WHY" : "POD|WHY");
-    for (size_t i = 0; i < shown; i++) {
-        grid_str(&grid, waiting[i].feasible ? PAINT_GOOD : PAINT_BAD,
-                 pod_full_name(waiting[i].pod, &scratch));
+    for (size_t i = 0; i < list->shown; i++) {
+        const struct waiting *waiting = &list->waiting.items[i];
+        grid_str(&grid, waiting->feasible ? PAINT_GOOD : PAINT_BAD, pod_full_name(waiting->pod, &scratch));
         if (any_alike)
-            grid_count(&grid, waiting[i].pods);
-        grid_str(&grid, PAINT_NONE, waiting[i].sentence);
+            grid_count(&grid, waiting->pods);
+        grid_str(&grid, PAINT_NONE, waiting->sentence);
     }
     grid_print(&grid, term, 0);
-    if (left)
-        term_paint(term, PAINT_DIM, "and %s; --top shows more of them\n", counted(left, "more pod"));
+}
+
+static void put_table(const struct waiting_list *list, struct term *term)
+{
+    size_t created = 0;
+    if (list->shown)
+        put_rows(list, term);
+    else
+        strbuf_puts(term->out, "No pod waits for a node.\n");
+    for (size_t i = 0; i < list->shown; i++)
+        created += list->waiting.items[i].is_new ? list->waiting.items[i].pods : 0;
+    if (list->left)
+        term_paint(term, PAINT_DIM, "and %s; --top shows more of them\n", counted(list->left, "more pod"));
+    if (created)
+        term_paint(term, PAINT_DIM, "%s of these pods would be created by controllers of the input.\n",
+                   grouped((int64_t)created));
+    if (list->of_daemon_sets)
+        term_paint(term, PAINT_DIM,
+                   "%s that DaemonSets of the input would create, one for each node, are not listed.\n",
+                   counted(list->of_daemon_sets, "pod"));
+}
+
+static int print(const struct waiting_list *list, const struct explain_settings *settings)
+{
+    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
+    struct term term = term_stdout(&out);
+    if (settings->html || settings->input.output == OUTPUT_JSON)
+        put_document(list, &json);
+    if (settings->input.output == OUTPUT_JSON)
+        strbuf_str(&out, strbuf_slice(&json));
+    else
+        put_table(list, &term);
+    int r = write_html(settings->html, "Pods that wait", &settings->input.files, strbuf_slice(&json));
+    return r ? r : finish(&term);
+}
+
+/* ---- all of it ---- */
+/* Pods that exist are judged before what the others bring along (claims) is there. */
+static void judge_all(struct waiting_list *list, struct input *input, const struct explain_options *options,
+                      struct arena *arena)
+{
+    for (size_t i = 0; i < list->shown; i++)
+        if (!list->waiting.items[i].is_new)
+            judge(&list->waiting.items[i], input, options, arena);
+    input_apply_claims(input);
+    for (size_t i = 0; i < list->shown; i++)
+        if (list->waiting.items[i].is_new)
+            judge(&list->waiting.items[i], input, options, arena);
+}
+
+static void warn(struct input *input, const undecided_vec *pods, const char *namespace)
+{
+    undecided_vec listed = { 0 };
+    vec_for(pods, pod)
+        if (!namespace || str_is((*pod)->meta.namespace, namespace))
+            *vec_push(&listed) = *pod;
+    input_warn(input, &listed);
+    vec_release(&listed);
 }
 
 int explain_waiting(struct input *input, const struct explain_settings *settings, struct error *err)
 {
-    _cleanup_(strbuf_release) struct strbuf out = { 0 }, json = { 0 };
     _cleanup_(arena_release) struct arena arena = { 0 };
-    struct term term = term_stdout(&out);
-    waiting_vec waiting = { 0 };
-    decider_vec deciders = { 0 };
-    size_t left = 0;
+    struct waiting_list list = { 0 };
+    size_t there;
     struct explain_options options = { .file_of = plugins_file,
                                        .begins = true,
                                        .calls_extenders = !settings->no_extenders };
-    if (decision_time(settings->now, &options.now_ns, err) < 0)
+    if (decision_time(settings->now, &options.now_ns, err) < 0 ||
+        (!input->is_live && expansion_run(&input->expansion, err) < 0))
         return fail(EXIT_INPUT, err);
-    int r = collect(input, settings->namespace, &deciders, &waiting, err);
-    merge(&waiting);
-    size_t shown = MIN(waiting.len, (size_t)settings->top);
-    for (size_t i = 0; i < shown && r == 0; i++)
-        judge(&waiting.items[i], input, &options, &arena);
-    for (size_t i = shown; i < waiting.len; i++)
-        left += waiting.items[i].pods;
-    if (r == 0 && (settings->html || settings->input.output == OUTPUT_JSON))
-        put_document(waiting.items, shown, left, &json);
-    if (r == 0 && settings->input.output == OUTPUT_JSON)
-        strbuf_str(&out, strbuf_slice(&json));
-    else if (r == 0)
-        put_table(waiting.items, shown, left, &term);
-    vec_release(&waiting);
-    deciders_free(&deciders);
-    if (r < 0)
-        return fail(EXIT_INPUT, err);
-    r = write_html(settings->html, "Pods that wait", &settings->input.files, strbuf_slice(&json));
-    return r ? r : finish(&term);
+    undecided_vec pods = input_undecided(input, &there);
+    int r = collect(input, &pods, there, settings->namespace, &list, err);
+    if (r == 0) {
+        warn(input, &pods, settings->namespace);
+        merge(&list);
+        list.shown = MIN(list.waiting.len, (size_t)settings->top);
+        judge_all(&list, input, &options, &arena);
+        for (size_t i = list.shown; i < list.waiting.len; i++)
+            list.left += list.waiting.items[i].pods;
+        r = print(&list, settings);
+    } else {
+        r = fail(EXIT_INPUT, err);
+    }
+    vec_release(&list.waiting);
+    vec_release(&pods);
+    deciders_free(&list.deciders);
+    return r;
 }

@@ -333,13 +333,15 @@ static void add_undecided(const struct input *input, const struct pod *pod, unde
         *vec_push(ret) = pod;
 }
 
-undecided_vec input_undecided(const struct input *input)
+undecided_vec input_undecided(const struct input *input, size_t *ret_there)
 {
     undecided_vec all = { 0 };
     size_t len;
     struct pod **pending = input_pending(input, &len);
     for (size_t i = 0; i < len; i++)
         add_undecided(input, pending[i], &all);
+    if (ret_there)
+        *ret_there = all.len;
     vec_for(&input->expansion.pods, pod)
         add_undecided(input, *pod, &all);
     free(pending);

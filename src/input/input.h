@@ -71,8 +71,8 @@ struct pod **input_pending(const struct input *input, size_t *ret_len);
 /* Without nodes there is nothing to decide: an error that says so. */
 int input_check_nodes(const struct input *input, struct error *err);
 /* Those of them that belong to the schedulers of the configuration, and after the expansion has run the pods that it
- * made. */
-undecided_vec input_undecided(const struct input *input);
+ * made: those behind the first *ret_there (which may be NULL). */
+undecided_vec input_undecided(const struct input *input, size_t *ret_there);
 /* Warnings about what these pods refer to and the input does not have. */
 void input_warn(struct input *input, const undecided_vec *pods);
 /* Each on a line of standard error. */

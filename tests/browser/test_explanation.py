@@ -4,7 +4,7 @@ import os
 import sys
 
 import browser
-from cli import full_name, node, pod
+from cli import full_name, node, pod, workload
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import case  # noqa: E402
@@ -109,12 +109,15 @@ class TestExplanation(browser.Case):
         self.assertEqual(len(document["cost"]["plugins"]), int(page.attribute("#cost table", "aria-rowcount")) - 1)
 
     def test_all_that_wait(self):
-        objects = [*rejecting(), pod("small", cpu="100m")]
+        objects = [*rejecting(), pod("small", cpu="100m"), workload("Deployment", "web", replicas=2),
+                   workload("DaemonSet", "agent")]
         page, document = self.report("explain", "-f", self.write("cluster.json", objects))
         self.assertEqual(document["kind"], "PendingPods")
-        self.assertEqual([(row[0], row[2], row[3]) for row in self.rows("Pods that wait")],
-                         [(full_name(row), str(row["feasible"]), row["sentence"]) for row in document["pods"]])
-        self.assertEqual((self.tiles()["pods wait"], self.tiles()["fit on no node"]), ("2", "1"))
+        self.assertEqual([(row[0], row[1], row[3], row[4]) for row in self.rows("Pods that wait")],
+                         [(full_name(row), "not yet" if row["expanded"] else "yes", str(row["feasible"]), row["sentence"])
+                          for row in document["pods"]])
+        self.assertEqual((self.tiles()["pods wait"], self.tiles()["fit on no node"]), ("4", "1"))
+        self.assertIn("pods that DaemonSets would create", page.text("#waiting"))
 
     def test_large(self):
         """Of thousands of nodes only rows that are seen are elements."""

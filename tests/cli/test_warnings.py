@@ -232,6 +232,13 @@ class Incomplete(cli.Case):
             "pod default/web-1 names PriorityClass high",
             "pod default/waits (and 1 more) uses PersistentVolumeClaim default/gone"])
 
+    def test_all_that_wait_are_explained(self):
+        pods = [cli.pod("a", volumes=volumes("gone")), cli.pod("b", volumes=volumes("lost"), namespace="shop")]
+        warning, = self.warnings(*pods, command=("explain",))
+        self.assertIn("pod default/a (and 1 more) uses PersistentVolumeClaim default/gone, ", warning)
+        warning, = self.warnings(*pods, command=("explain", "-n", "shop"))
+        self.assertIn("pod shop/b uses PersistentVolumeClaim shop/lost, ", warning)
+
     def test_pods_of_other_schedulers(self):
         self.assertNotIn("not in the input", "\n".join(self.warnings(
             cli.pod("a", volumes=volumes("gone"), schedulerName="another"))))

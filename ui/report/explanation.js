@@ -281,11 +281,13 @@
                 [number(pods(doc.pods) - pods(fitting)), "fit on no node", fitting.length < doc.pods.length ? "bad" : ""]],
             sections: [berth.section("waiting", "Why they wait", berth.table({
                 caption: "Pods that wait", rows: doc.pods, empty: "No pod waits for a node.", columns: [
-                    { title: "Pod", value: berth.podName }, { title: "Alike", value: (row) => row.count, numeric: true, help: "pods that plugins cannot tell apart" },
+                    { title: "Pod", value: berth.podName },
+                    { title: "Exists", value: (row) => row.expanded ? "not yet" : "yes", help: "not yet: a controller would create it" }, { title: "Alike", value: (row) => row.count, numeric: true, help: "pods that plugins cannot tell apart" },
                     { title: "Feasible nodes", value: (row) => row.feasible, numeric: true,
                         cell: (row) => el("span", { class: row.feasible ? "good" : "bad" }, number(row.feasible)) },
                     { title: "Why", value: (row) => row.sentence, class: "wide" }],
-            }), doc.left ? el("p", { class: "dim" }, "and " + berth.counted(doc.left, "more pod") + "; --top shows more of them") : null)],
+            }), doc.left ? el("p", { class: "dim" }, "and " + berth.counted(doc.left, "more pod") + "; --top shows more of them") : null,
+            doc.ofDaemonSets ? el("p", { class: "dim" }, berth.counted(doc.ofDaemonSets, "pod") + " that DaemonSets would create, one for each node, are not listed.") : null)],
         };
     }
     berth.views = { ...berth.views, Explanation: view, LiveExplanation: liveView, PendingPods: waitingView };
