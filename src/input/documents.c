@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/utf8.h"
 #include "codec/gzip.h"
 
 enum { FOLDER_DEPTH_MAX = 64, LIST_DEPTH_MAX = 8, ITEMS_BETWEEN_PROGRESS = 256 };
@@ -60,6 +61,20 @@ static int walk_items(struct documents *documents, const struct doc *doc, yyjson
     return 0;
 }
 
+/* What a program printed in place of objects says why: "No resources found". */
+static int no_object(const struct doc *doc, yyjson_val *val, struct error *err)
+{
+    enum { SHOWN_RUNES_MAX = 60 };
+    struct str text = { yyjson_get_str(val), yyjson_get_len(val) };
+    struct str rest = text, line = str_cut(&rest, '\n');
+    struct str shown = { line.ptr, utf8_offset(line, MIN(utf8_runes(line), (size_t)SHOWN_RUNES_MAX)) };
+    if (!yyjson_is_str(val))
+        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
+                         doc_type_name(val));
+    return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not the string \"" STR_FMT "%s\"",
+                     STR_ARG(shown), shown.len < text.len ? "..." : "");
+}
+
 /* An object, or a List of them: then `kind` and `version` are those of items without their own. */
 static int walk_value(struct documents *documents, const struct doc *doc, yyjson_val *val, struct str kind,
                       struct str version, unsigned depth, struct error *err)
@@ -67,8 +82,7 @@ static int walk_value(struct documents *documents, const struct doc *doc, yyjson
     if (yyjson_is_arr(val) && depth == 0)
         return walk_items(documents, doc, val, kind, version, depth + 1, err);
     if (!yyjson_is_obj(val))
-        return doc_error(doc, val, -EINVAL, err, "expected a Kubernetes object, not a %s",
-                         doc_type_name(val));
+        return no_object(doc, val, err);
     struct str own_kind = doc_member_text(val, "kind"), own_version = doc_member_text(val, "apiVersion");
     if (!str_empty(own_kind))
         kind = own_kind;

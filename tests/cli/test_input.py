@@ -183,7 +183,11 @@ class Contents(cli.Case):
     def test_objects_without_names_or_kinds(self):
         self.refuse(self.run_objects([{"apiVersion": "v1", "kind": "Pod", "metadata": {}}]), "c.json:1:", "name")
         self.refuse(self.run_objects([{"apiVersion": "v1", "metadata": {"name": "x"}}]), "kind")
-        self.refuse(self.run_objects(["text"]), "expected a Kubernetes object")
+        self.refuse(self.run_objects(["text"]), "expected a Kubernetes object, not the string \"text\"")
+        self.refuse(self.run_objects([5]), "expected a Kubernetes object, not a number")
+        nothing = self.write("nothing.yaml", "No resources found in default namespace.\n")
+        self.refuse(self.berth("simulate", "-f", nothing), "not the string \"No resources found in default namespace.\"\n")
+        self.refuse(self.run_objects(["é" * 40 + "\u001b[2J" + "é" * 40]), "\"" + "é" * 40 + "?[2J" + "é" * 16 + "...\"")
 
     def test_wrong_type_names_file_line_and_field(self):
         path = self.write("bad.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  priority: high\n")
