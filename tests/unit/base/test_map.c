@@ -251,6 +251,34 @@ static void test_hash_is_keyed(void **state)
     }
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Neither names that count up nor texts of one byte, of which some are longer than others. */
+static void test_lengths_do_not_collide(void **state)
+{
+    (void)state;
+    enum { NAMES = 20000, BYTES = 256, LENGTHS = 40 };
+    static uint64_t hashes[NAMES + BYTES * LENGTHS];
+    size_t len = 0;
+    char text[LENGTHS];
+    for (; len < NAMES; len++) {
+        snprintf(text, sizeof(text), "o%zu", len);
+        hashes[len] = table_hash(str_from(text));
+    }
+    for (int byte = 0; byte < BYTES; byte++)
+        for (uint32_t i = 1; i <= LENGTHS; i++) {
+            memset(text, byte, i);
+            hashes[len++] = table_hash((struct str){ text, i });
+        }
+    qsort(hashes, len, sizeof(*hashes), by_value);
+    for (size_t i = 1; i < len; i++)
+        assert_true(hashes[i] != hashes[i - 1]);
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -300,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_memory_returns),
         cmocka_unit_test(test_keys_do_not_collide_on_purpose),
         cmocka_unit_test(test_hash_is_keyed),
+        cmocka_unit_test(test_lengths_do_not_collide),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_make),
     };
