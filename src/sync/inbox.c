@@ -85,7 +85,7 @@ static bool is_about_object(const struct inbox_message *message)
 static uint64_t identity_of(const struct inbox_message *message)
 {
     const struct meta *meta = message->object->object.meta;
-    return str_hash(meta->name) * 31 + str_hash(meta->namespace) * 7 + (uint64_t)message->api_kind;
+    return table_hash(meta->name) * 31 + table_hash(meta->namespace) * 7 + (uint64_t)message->api_kind;
 }
 
 static bool is_same_object(const struct inbox_message *a, const struct inbox_message *b)
