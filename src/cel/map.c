@@ -5,24 +5,53 @@
 #include "base/map.h"
 #include "cel/value.h"
 
+#include <math.h>
+
 /* Only the maps of the evaluation are changed, and only while they are made. */
 static struct cel_map *mutable(const struct cel_value *value)
 {
     return (struct cel_map *)value->map;
 }
 
-static uint64_t hash(const struct cel_value *key)
+static uint64_t hash_double(double number, size_t unequal)
+{
+    uint64_t bits;
+    if (isnan(number))
+        return table_hash_number(unequal);
+    number += 0.0; /* the negative zero is the same as the other */
+    memcpy(&bits, &number, sizeof(bits));
+    return table_hash_number(bits);
+}
+
+/* `unequal` spreads keys that are the same as no other, not even as themselves. */
+static uint64_t hash(const struct cel_value *key, size_t unequal)
 {
     switch (key->kind) {
-    case CEL_STRING:
-        return table_hash(key->text);
+    case CEL_NULL:
+        return 0;
     case CEL_BOOL:
         return key->boolean;
     case CEL_INT:
     case CEL_UINT:
         return table_hash_number(key->uinteger);
+    case CEL_DOUBLE:
+        return hash_double(key->number, unequal);
+    case CEL_STRING:
+    case CEL_BYTES:
+    case CEL_TYPE:
+        return table_hash(key->text);
+    case CEL_DURATION:
+        return table_hash_number((uint64_t)key->duration_ns);
+    case CEL_TIMESTAMP:
+        return table_hash_number((uint64_t)key->timestamp.seconds) ^ (uint64_t)key->timestamp.nanos;
+    case CEL_OPTIONAL:
+        return table_hash_number((uintptr_t)key->optional);
+    case CEL_LIST:
+        return table_hash_number((uintptr_t)key->list);
+    case CEL_MAP:
+        return table_hash_number((uintptr_t)key->map);
     default:
-        return (uint64_t)key->kind;
+        return table_hash_number(unequal);
     }
 }
 
@@ -43,10 +72,10 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
     }
 }
 
-/* Where in the table the key is, or would be put. */
-static size_t place(const struct cel_map *map, const struct cel_value *key)
+/* Where in the table the key is, or would be put as entry `number`. */
+static size_t place(const struct cel_map *map, const struct cel_value *key, size_t number)
 {
-    size_t mask = map->cap * 2 - 1, at = hash(key) & mask;
+    size_t mask = map->cap * 2 - 1, at = hash(key, number) & mask;
     while (map->table[at] && !same_key(&map->entries[map->table[at] - 1].key, key))
         at = (at + 1) & mask;
     return at;
@@ -55,7 +84,7 @@ static size_t place(const struct cel_map *map, const struct cel_value *key)
 static const struct cel_value *find_exact(const struct cel_map *map, const struct cel_value *key)
 {
     if (map->table) {
-        uint32_t entry = map->table[place(map, key)];
+        uint32_t entry = map->table[place(map, key, map->len)];
         return entry ? &map->entries[entry - 1].value : NULL;
     }
     for (size_t i = 0; i < map->len; i++)
@@ -120,7 +149,7 @@ static bool reserve(struct cel_run *run, struct cel_map *map)
     map->table = table;
     map->cap = cap;
     for (size_t i = 0; i < len; i++)
-        table[place(map, &entries[i].key)] = (uint32_t)i + 1;
+        table[place(map, &entries[i].key, i)] = (uint32_t)i + 1;
     return true;
 }
 
@@ -138,7 +167,7 @@ struct cel_value cel_map_put(struct cel_run *run, const struct cel_value *map, c
     struct cel_map *to = mutable(map);
     if (!reserve(run, to) || !cel_work(run, 1))
         return cel_stop(run);
-    size_t at = place(to, key);
+    size_t at = place(to, key, to->len);
     if (to->table[at]) {
         to->entries[to->table[at] - 1].value = *value;
         return *map;
@@ -153,11 +182,11 @@ void cel_map_remove(const struct cel_value *map, const struct cel_value *key)
     struct cel_map *to = mutable(map);
     if (!find_exact(to, key))
         return;
-    size_t gone = to->table[place(to, key)] - 1, last = --to->len;
+    size_t gone = to->table[place(to, key, to->len)] - 1, last = --to->len;
     memmove(&to->entries[gone], &to->entries[gone + 1], (last - gone) * sizeof(struct cel_entry));
     memset(to->table, 0, to->cap * 2 * sizeof(*to->table));
     for (size_t i = 0; i < last; i++)
-        to->table[place(to, &to->entries[i].key)] = (uint32_t)i + 1;
+        to->table[place(to, &to->entries[i].key, i)] = (uint32_t)i + 1;
 }
 
 bool cel_map_has(struct cel_run *run, const struct cel_map *map, const struct cel_value *key)

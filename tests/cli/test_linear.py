@@ -148,6 +148,19 @@ def bound_claims(count):
     return objects
 
 
+def with_selector(expression):
+    """A pod with a claim for a device, of which there is one, and the objects that belong to it."""
+    version = {"apiVersion": "resource.k8s.io/v1"}
+    device = {"exactly": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": expression}}]}}
+    return {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}, [
+        {**version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+        {**version, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {
+            "driver": "d", "nodeName": "n1", "devices": [{"name": "d"}],
+            "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}},
+        {**version, "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"}, "spec": {
+            "devices": {"requests": [{"name": "r", **device}]}}}]
+
+
 def pod(name, labels, spec, status, **more):
     base = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
     return {"kind": "Pod", "apiVersion": "v1", "metadata": {
@@ -203,6 +216,15 @@ class Linear(unittest.TestCase):
     def test_claims_with_volumes(self):
         self.check("bound claims", lambda n: cluster(
             {}, volumes(n, "persistentVolumeClaim", "claimName"), {}, bound_claims(n)))
+
+    def test_expressions(self):
+        """A map with keys of each kind. The cost that the reference counts bounds the number of entries only."""
+        for key in "string(i)", "double(i)", "timestamp(i)", "[i]", "quantity(string(i))":
+            def make(n, key=key):
+                spec, others = with_selector(
+                    "lists.range(%d).transformMapEntry(i, v, {%s: v}).size() == %d" % (n, key, n))
+                return cluster({}, spec, {}, others)
+            self.check("a map with the keys " + key, make)
 
     def test_labels_and_selectors(self):
         self.check("labels and a selector of them", lambda n: cluster(
