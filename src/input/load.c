@@ -294,7 +294,7 @@ static void print_unknown(const struct load *load, const char *prefix, size_t co
         fprintf(stderr, "berth: %s%s\n", prefix, text.text);
     }
     if (count > UNKNOWN_SHOWN)
-        fprintf(stderr, "berth: %s%zu more fields are unknown\n", prefix, count - UNKNOWN_SHOWN);
+        fprintf(stderr, "berth: %s%zu more fields like these\n", prefix, count - UNKNOWN_SHOWN);
 }
 
 int load_refuse_unknown(const struct load *load, struct error *err)

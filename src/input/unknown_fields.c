@@ -1,7 +1,9 @@
-/* unknown_fields.c: one walk over an object beside its type; see unknown_fields.h. */
+/* unknown_fields.c: one walk over an object beside its type; see unknown_fields.h. Values are judged in
+ * field_values.h. */
 #include "input/unknown_fields.h"
 
 #include "codec/path.h"
+#include "input/field_values.h"
 #include "schema/schema.h"
 
 enum {
@@ -139,27 +141,19 @@ static void print_meant(struct strbuf *out, const struct place *place, struct st
 
 /* ---- the rows ---- */
 
-static void print_path(struct strbuf *out, const struct place *place, struct str name)
-{
-    print_below(out, place->path);
-    path_print_shown(out, name, NAME_SHOWN);
-}
-
-/* The kind and the path without what stands in brackets. */
-static struct str make_key(const struct walk *walk, const struct place *place, struct str name,
-                           struct strbuf *key)
+/* The kind, the path without what stands in brackets, and what is wrong there. */
+static void print_key(const struct walk *walk, const struct path *where, struct str wrong, struct strbuf *key)
 {
     _cleanup_(strbuf_release) struct strbuf path = { 0 };
-    print_path(&path, place, name);
-    strbuf_str(key, walk->kind);
-    strbuf_putc(key, ' ');
+    path_print(&path, where);
+    strbuf_printf(key, STR_FMT " ", STR_ARG(walk->kind));
     bool inside = false;
     for (size_t i = 0; i < path.len; i++) {
         inside = path.text[i] == '[' || (inside && path.text[i] != ']');
         if (!inside)
             strbuf_putc(key, path.text[i]);
     }
-    return strbuf_slice(key);
+    strbuf_printf(key, " " STR_FMT, STR_ARG(wrong));
 }
 
 /* "FILE:LINE:COLUMN: Pod shop/web: " */
@@ -194,20 +188,26 @@ static struct unknown_field *find_row(struct unknown_fields *fields, struct str 
     return &fields->rows.items[at - 1];
 }
 
-static void report(const struct walk *walk, const struct place *place, yyjson_val *key)
+/* `wrong`: of a value. Of an unknown field, none: what may be meant is found here. */
+static void report(const struct walk *walk, const struct place *place, const yyjson_val *at, struct str name,
+                   struct str wrong)
 {
-    _cleanup_(strbuf_release) struct strbuf id = { 0 }, text = { 0 };
+    _cleanup_(strbuf_release) struct strbuf key = { 0 }, text = { 0 };
+    const struct path path = { .parent = place->path, .name = name };
     bool is_new;
-    struct str name = doc_text(key);
-    struct unknown_field *row = find_row(walk->fields, make_key(walk, place, name, &id), &is_new);
+    print_key(walk, &path, wrong, &key);
+    struct unknown_field *row = find_row(walk->fields, strbuf_slice(&key), &is_new);
     row->objects += row->last != walk->fields->objects;
     row->last = walk->fields->objects;
     if (!is_new)
         return;
-    print_object(walk, key, &text);
-    strbuf_puts(&text, "unknown field ");
-    print_path(&text, place, name);
-    print_meant(&text, place, name);
+    print_object(walk, at, &text);
+    strbuf_puts(&text, wrong.len ? "" : "unknown field ");
+    path_print(&text, &path);
+    if (wrong.len)
+        strbuf_printf(&text, ": " STR_FMT, STR_ARG(wrong));
+    else
+        print_meant(&text, place, name);
     row->sentence = arena_str(&walk->fields->arena, strbuf_slice(&text));
 }
 
@@ -216,6 +216,41 @@ static void report(const struct walk *walk, const struct place *place, yyjson_va
 static void walk_value(const struct walk *walk, const struct schema_value *value, yyjson_val *val,
                        const struct path *path, const struct place *above);
 
+static void check_word(const struct walk *walk, const struct place *place, const struct schema_field *field,
+                       yyjson_val *val)
+{
+    _cleanup_(strbuf_release) struct strbuf wrong = { 0 };
+    if (field_word_refused(place->type, field, doc_text(val), &wrong))
+        report(walk, place, val, field->name, strbuf_slice(&wrong));
+}
+
+static void check_amounts(const struct walk *walk, const struct place *place,
+                          const struct schema_field *field, yyjson_val *amounts)
+{
+    size_t i, count;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach(amounts, i, count, key, val) {
+        _cleanup_(strbuf_release) struct strbuf wrong = { 0 };
+        if (field_amount_refused(place->type, field, doc_text(key), val, &wrong))
+            report(walk, place, key, field->name, strbuf_slice(&wrong));
+    }
+}
+
+/* Words, lists of words, and amounts of resources. */
+static void check_value(const struct walk *walk, const struct place *place, const struct schema_field *field,
+                        yyjson_val *val)
+{
+    size_t i, count;
+    yyjson_val *item;
+    if (yyjson_is_str(val))
+        check_word(walk, place, field, val);
+    else if (yyjson_is_arr(val) && field->value.kind == SCHEMA_LIST && field->enum_words.len)
+        yyjson_arr_foreach(val, i, count, item)
+            check_word(walk, place, field, item);
+    else if (yyjson_is_obj(val) && field->value.kind == SCHEMA_MAP)
+        check_amounts(walk, place, field, val);
+}
+
 static void walk_object(const struct walk *walk, yyjson_val *object, const struct place *place)
 {
     size_t i, count;
@@ -223,11 +258,14 @@ static void walk_object(const struct walk *walk, yyjson_val *object, const struc
     yyjson_obj_foreach(object, i, count, key, val) {
         struct str name = doc_text(key);
         const struct schema_field *field = schema_field(place->type, name);
-        if (field && unsafe_yyjson_is_ctn(val))
+        if (!field && !place->type->open)
+            report(walk, place, key, name, (struct str){ 0 });
+        if (!field)
+            continue;
+        check_value(walk, place, field, val);
+        if (unsafe_yyjson_is_ctn(val))
             walk_value(walk, &field->value, val, &(const struct path){ .parent = place->path, .name = name },
                        place);
-        else if (!field && !place->type->open)
-            report(walk, place, key);
     }
 }
 

@@ -61,7 +61,7 @@ class Misspelled(cli.Case):
     def test_many_different_ones_are_cut(self):
         pod = cli.pod("p", **{"qqqqqqqq%d" % i: 1 for i in range(25)})
         warnings = self.warnings(json.dumps([pod]), name="a.json")
-        self.assertEqual((len(warnings), warnings[-1]), (21, "5 more fields are unknown"))
+        self.assertEqual((len(warnings), warnings[-1]), (21, "5 more fields like these"))
 
     def test_items_of_a_typed_list(self):
         text = "{apiVersion: v1, kind: PodList, items: [{metadata: {name: p}, spec: {containers: [], nodname: a}}]}"
@@ -102,6 +102,42 @@ class Misspelled(cli.Case):
                         "spec.priortyClassName; did you mean priorityClassName?\n")
             self.assertNotIn("warning", result.err)
             self.assertEqual(self.berth(*command, "-f", self.write("b.json", [NODE, cli.pod("p")]), "--strict").code, 0)
+
+    def test_values_that_an_api_server_refuses(self):
+        text = ("apiVersion: v1\n"
+                "kind: Pod\n"
+                "metadata: {name: p}\n"
+                "spec:\n"
+                "  tolerations: [{key: a, operator: Exists, effect: NoSchedul}, {key: b, effect: NoExecute}]\n"
+                "  preemptionPolicy: Sometimes\n"
+                "  restartPolicy: ''\n"
+                "  topologySpreadConstraints:\n"
+                "  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: doNotSchedule,\n"
+                "     labelSelector: {matchExpressions: [{key: a, operator: IsIn, values: [b]}]}}\n"
+                "  containers:\n"
+                "  - name: c\n"
+                "    resources:\n"
+                "      requests: {cpu: -1, memroy: 1Gi, hugepages-2Mi: 4Mi, example.com/gpu: 1}\n"
+                "      limits: {gpu: 1}\n")
+        self.assertEqual(self.warnings(text), [
+            "a.yaml:5:52: Pod p: spec.tolerations[0].effect: unsupported value \"NoSchedul\"; did you mean NoSchedule?",
+            "a.yaml:6:21: Pod p: spec.preemptionPolicy: unsupported value \"Sometimes\"; expected Never or PreemptLowerPriority",
+            "a.yaml:9:56: Pod p: spec.topologySpreadConstraints[0].whenUnsatisfiable: unsupported value \"doNotSchedule\"; did "
+            "you mean DoNotSchedule?",
+            "a.yaml:10:60: Pod p: spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].operator: unsupported "
+            "value \"IsIn\"; did you mean In?",
+            "a.yaml:14:18: Pod p: spec.containers[0].resources.requests: the amount of cpu is negative",
+            "a.yaml:14:27: Pod p: spec.containers[0].resources.requests: there is no resource memroy; did you mean memory?",
+            "a.yaml:15:16: Pod p: spec.containers[0].resources.limits: there is no resource gpu"])
+        claim_of_two = claim("data", accessModes=["ReadWriteOnce", "ReadWriteTwice"])
+        self.assertIn("spec.accessModes: unsupported value \"ReadWriteTwice\"; did you mean ReadWriteOnce?",
+                      self.warnings(json.dumps([claim_of_two]), name="a.json")[0])
+        node = cli.node("n2")
+        node["status"]["allocatable"]["attachable-volumes-csi-x"] = node["status"]["allocatable"]["pod"] = "1"
+        self.assertEqual([line.split(": ", 2)[2] for line in self.warnings(json.dumps([node]), name="a.json")],
+                         ["status.allocatable: there is no resource pod; did you mean pods?"])
+        self.refuse(self.berth("simulate", "-f", self.path("node.json"), "-f", self.write("a.yaml", text), "--strict"),
+                    "unsupported value \"NoSchedul\"", "the amount of cpu is negative")
 
     def test_control_characters_are_not_printed(self):
         pod = cli.pod("p\u001b[31m", **{"x\u001b[2J": 1})
