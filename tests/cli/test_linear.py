@@ -226,6 +226,14 @@ class Linear(unittest.TestCase):
                 return cluster({}, spec, {}, others)
             self.check("a map with the keys " + key, make)
 
+    def test_services(self):
+        """The selectors of all services that select a pod are its default selector."""
+        def service(name, selector):
+            return {"kind": "Service", "apiVersion": "v1", "metadata": {"name": name, "namespace": "default"},
+                    "spec": {"selector": selector}}
+        self.check("services", lambda n: cluster(pairs(n), {}, {}, [service(name, {name: "v"}) for name in names(n)]))
+        self.check("a service of many labels", lambda n: cluster(pairs(n), {}, {}, [service("s", pairs(n))]))
+
     def test_labels_and_selectors(self):
         self.check("labels and a selector of them", lambda n: cluster(
             pairs(n), required("podAffinity", [term({"matchLabels": pairs(n)})]), {}, []))

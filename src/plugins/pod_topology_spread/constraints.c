@@ -57,25 +57,42 @@ static struct constraint constraint_from(const struct cluster *cluster, const st
 }
 
 /* ---- the default selector ---- */
+struct ranked_pair {
+    struct pair pair;
+    size_t rank;
+};
+
 struct default_selector {
-    struct pair *pairs;
-    uint32_t len;
+    VEC(struct ranked_pair) pairs; /* as they come: a later one replaces those before with its key */
     const struct label_selector *controller; /* NULL: none, or without requirements */
 };
 
-/* Later pairs replace earlier ones with the same key. */
-static void merge_pairs(struct default_selector *selector, const struct str_map *more, struct arena *arena)
+static void add_pairs(struct default_selector *selector, const struct str_map *more)
 {
-    struct pair *pairs =
-        arena_copy(arena, struct pair, selector->pairs, selector->len, selector->len + more->len);
-    selector->pairs = pairs;
     list_for(more, pair) {
-        uint32_t at = 0;
-        while (at < selector->len && !str_eq(pairs[at].key, pair->key))
-            at++;
-        pairs[at] = *pair;
-        selector->len += at == selector->len;
+        size_t rank = selector->pairs.len;
+        *vec_push(&selector->pairs) = (struct ranked_pair){ *pair, rank };
     }
+}
+
+static int by_key_and_rank(const void *a, const void *b)
+{
+    const struct ranked_pair *x = a, *y = b;
+    int order = str_cmp(x->pair.key, y->pair.key);
+    return order ? order : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Sorted by key, each key once. */
+static struct str_map merged_pairs(struct default_selector *selector, struct arena *arena)
+{
+    struct str_map merged = { .items = arena_array(arena, struct pair, selector->pairs.len) };
+    vec_sort(&selector->pairs, by_key_and_rank);
+    vec_for(&selector->pairs, ranked) {
+        bool is_new = !merged.len || !str_eq(merged.items[merged.len - 1].key, ranked->pair.key);
+        merged.len += is_new;
+        merged.items[merged.len - 1] = ranked->pair;
+    }
+    return merged;
 }
 
 static int by_name(const void *a, const void *b)
@@ -86,7 +103,7 @@ static int by_name(const void *a, const void *b)
 
 /* Services of the pod's namespace that select it; by name, so that the outcome does not depend on a map's order. */
 static void add_services(struct default_selector *selector, const struct cluster *cluster,
-                         const struct pod *pod, struct arena *arena)
+                         const struct pod *pod)
 {
     VEC(const struct service *) found = { 0 };
     map_for(&cluster->services, slot) {
@@ -95,15 +112,14 @@ static void add_services(struct default_selector *selector, const struct cluster
             str_map_contains_all(&pod->meta.labels, &service->selector))
             *vec_push(&found) = service;
     }
-    if (found.len)
-        qsort(found.items, found.len, sizeof(*found.items), by_name);
+    vec_sort(&found, by_name);
     vec_for(&found, service)
-        merge_pairs(selector, &(*service)->selector, arena);
+        add_pairs(selector, &(*service)->selector);
     vec_release(&found);
 }
 
 static void add_controller(struct default_selector *selector, const struct cluster *cluster,
-                           const struct pod *pod, struct arena *arena)
+                           const struct pod *pod)
 {
     list_for(&pod->meta.owners, owner) {
         if (!owner->controller.value)
@@ -112,7 +128,7 @@ static void add_controller(struct default_selector *selector, const struct clust
             const struct replication_controller *rc =
                 cluster_get(&cluster->replication_controllers, pod->meta.namespace, owner->name);
             if (rc)
-                merge_pairs(selector, &rc->selector, arena);
+                add_pairs(selector, &rc->selector);
         } else if (str_is(owner->api_version, "apps/v1")) {
             const struct strmap *store = str_is(owner->kind, "ReplicaSet")    ? &cluster->replica_sets
                                          : str_is(owner->kind, "StatefulSet") ? &cluster->stateful_sets
@@ -128,9 +144,11 @@ static void select_by_default(struct constraint_list *list, const struct cluster
                               const struct pod *pod, struct arena *arena)
 {
     struct default_selector found = { 0 };
-    add_services(&found, cluster, pod, arena);
-    add_controller(&found, cluster, pod, arena);
-    const struct label_selector *selector = selector_with(found.controller, found.pairs, found.len, arena);
+    add_services(&found, cluster, pod);
+    add_controller(&found, cluster, pod);
+    struct str_map pairs = merged_pairs(&found, arena);
+    vec_release(&found.pairs);
+    const struct label_selector *selector = selector_with(found.controller, pairs.items, pairs.len, arena);
     if (spread_selector_is_empty(selector))
         list->len = 0;
     for (uint32_t i = 0; i < list->len; i++)
