@@ -43,6 +43,7 @@ static void put_stop(struct json_writer *json, const struct capacity *capacity,
 {
     json_member_object(json, "stop");
     json_member_str(json, "message", stop->message);
+    output_member_text(json, "failedBy", stop->failed_by);
     json_member_array(json, "reasons");
     vec_for(&stop->rejections, rejection) {
         json_begin_line(json);

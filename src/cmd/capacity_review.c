@@ -87,7 +87,8 @@ static void put_fail_reason(struct json_writer *json, const struct capacity_run 
     struct str limit = arena_printf(arena, "Maximum number of pods simulated: %lld", (long long)view->max);
     json_member_object(json, "failReason");
     json_member_str(json, "failType", run->limited ? STR("LimitReached") : STR("Unschedulable"));
-    json_member_str(json, "failMessage", run->limited ? limit : run->stop.message);
+    json_member_str(json, "failMessage",
+                    run->limited ? limit : attempt_sentence(run->stop.failed_by, run->stop.message, arena));
     json_end_object(json);
 }
 

@@ -51,10 +51,11 @@ static void print_fits(const struct capacity *capacity, const struct capacity_ru
         if (share->copies[row])
             *vec_push(&places) = (struct place){ row, share->copies[row] };
     vec_sort(&places, most_copies);
-    strbuf_printf(&text, "%s more %s", share->fits ? grouped((int64_t)share->fits) : "no",
+    bool failed = !str_empty(run->stop.failed_by);
+    strbuf_printf(&text, "%s more %s", share->fits || failed ? grouped((int64_t)share->fits) : "no",
                   share->fits == 1 ? "copy fits" : "copies fit");
-    if (run->limited)
-        strbuf_puts(&text, " at least (--max)");
+    if (run->limited || failed)
+        strbuf_printf(&text, " at least (%s)", failed ? "an error ended it" : "--max");
     if (places.len)
         strbuf_printf(&text, ", on %s:", counted(places.len, "node"));
     size_t shown = view->verbose ? places.len : MIN(places.len, (size_t)NODES_SHOWN);
@@ -117,13 +118,14 @@ static void print_rejections(const struct capacity *capacity, const struct capac
 static void print_stop(const struct capacity *capacity, const struct capacity_stop *stop,
                        const struct capacity_view *view, struct term *term)
 {
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     if (!stop->template)
         return;
     strbuf_puts(term->out, "\n  What stops the next one");
     if (capacity->together)
         strbuf_printf(term->out, ", of " META_FMT, META_ARG(stop->template->object));
     strbuf_puts(term->out, ":\n");
-    term_wrap(term, 4, stop->message);
+    term_wrap(term, 4, attempt_sentence(stop->failed_by, stop->message, &scratch));
     if (stop->victims)
         term_paint(term, PAINT_WARN, "    It would get a node if %s left; copies do not preempt.\n",
                    counted(stop->victims, "pod of lower priority"));

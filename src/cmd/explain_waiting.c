@@ -103,7 +103,7 @@ struct waiting {
     size_t pods, place;
     struct str sentence;
     uint32_t feasible;
-    struct str message;
+    struct str message, failed_by;
 };
 
 /* All that is listed: the pods of a namespace, or all. */
@@ -199,8 +199,8 @@ static struct str fits(const struct explanation *explanation, struct arena *aren
 static struct str lacks(const struct explanation *explanation, struct arena *arena)
 {
     const struct rejected_group *group = explanation->rejections.items;
-    if (!explanation->rejections.len)
-        return arena_str(arena, explanation->message);
+    if (!status_ok(explanation->failure) || !explanation->rejections.len)
+        return arena_str(arena, attempt_sentence(explanation->failed_by, explanation->message, arena));
     return arena_printf(arena, "%s of %s: " STR_FMT, grouped(group->nodes),
                         counted(explanation->rows_len, "node"),
                         STR_ARG(rejected_group_sentence(explanation->cluster, group, arena)));
@@ -215,6 +215,7 @@ static void judge(struct waiting *waiting, struct input *input, const struct exp
     explain_pod(&explanation, decider(waiting->deciders), &input->cluster, waiting->info, &now);
     waiting->feasible = explanation.best_len ? explanation.evaluation.feasible_len : 0;
     waiting->message = arena_str(arena, explanation.message);
+    waiting->failed_by = arena_str(arena, explanation.failed_by);
     if (!status_ok(explanation.pre_enqueue))
         waiting->sentence = arena_printf(arena, "held back: " STR_FMT,
                                          STR_ARG(status_message(explanation.pre_enqueue, arena)));
@@ -238,6 +239,7 @@ static void put_document(const struct waiting_list *list, struct strbuf *out)
         json_member_int(&json, "feasible", waiting->feasible);
         output_member_text(&json, "sentence", waiting->sentence);
         output_member_text(&json, "message", waiting->message);
+        output_member_text(&json, "failedBy", waiting->failed_by);
         json_end_line(&json);
     }
     json_end_array(&json);

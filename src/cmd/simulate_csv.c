@@ -33,6 +33,7 @@ static void add_line(const struct facts *facts, const struct pod *pod, const cha
 
 void simulate_csv(const struct facts *facts, struct strbuf *out)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
     const struct simulation *simulation = facts->simulation;
     strbuf_puts(out, "namespace,pod,workloadKind,workload,result,node,message\r\n");
     vec_for(&facts->finals, item) {
@@ -42,7 +43,7 @@ void simulate_csv(const struct facts *facts, struct strbuf *out)
                      cluster_node_name(&simulation->input->cluster, record->row), record->message, out);
         else
             add_line(facts, record->pod, record->row == ROW_NONE ? "pending" : "preempted", (struct str){ 0 },
-                     record->message, out);
+                     attempt_sentence(record->failed_by, record->message, &arena), out);
     }
     vec_for(&simulation->gated, gated)
         add_line(facts, gated->pod, "pending", (struct str){ 0 }, gated->message, out);

@@ -263,9 +263,7 @@ static void print_waiting(const struct simulation *simulation, const struct simu
             term_paint(term, PAINT_NONE, "%s " META_FMT, e ? "," : ":", META_ARG(&reason->examples[e]->meta));
         strbuf_puts(term->out, reason->pods > EXAMPLES_SHOWN ? ", ..." : "");
         term_paint(term, PAINT_DIM, "%s\n", reason->varies ? "  (numbers differ; those of the last)" : "");
-        struct str error = arena_printf(&scratch, "error of " STR_FMT ": " STR_FMT,
-                                        STR_ARG(reason->failed_by), STR_ARG(reason->message));
-        term_wrap(term, 4, reason->failed_by.len ? error : reason->message);
+        term_wrap(term, 4, attempt_sentence(reason->failed_by, reason->message, &scratch));
     }
     if (reasons.len > view->top)
         term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(reasons.len - view->top)));

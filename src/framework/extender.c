@@ -197,3 +197,10 @@ void extenders_score(struct cycle *cycle, struct score_table *scores)
                      log_str("extender", extender->name));
     }
 }
+
+struct str attempt_sentence(struct str failed_by, struct str message, struct arena *arena)
+{
+    return str_empty(failed_by)
+               ? message
+               : arena_printf(arena, "error of " STR_FMT ": " STR_FMT, STR_ARG(failed_by), STR_ARG(message));
+}

@@ -97,5 +97,7 @@ void extenders_score(struct cycle *cycle, struct score_table *scores);
 struct status extender_failed(const struct extender *extender, struct cycle *cycle, const struct error *err);
 /* Whose error ended the attempt: "plugin NodeName", "extender http://..."; empty: of neither. In the cycle's arena. */
 struct str attempt_failed_by(const struct cycle *cycle, struct status error);
+/* "error of plugin NodeName: ...", for a person; without an error (`failed_by` is empty) the message as it is. */
+struct str attempt_sentence(struct str failed_by, struct str message, struct arena *arena);
 
 #endif

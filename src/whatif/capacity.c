@@ -104,6 +104,7 @@ static void explain_stop(struct capacity *capacity, const struct filling_part *p
 {
     stop->template = part->template;
     stop->message = arena_str(&capacity->arena, decision->message);
+    stop->failed_by = arena_str(&capacity->arena, decision->failed_by);
     stop->victims = decision->victims_len;
     if (!decision->diagnosis)
         return;
@@ -221,7 +222,8 @@ static int try_types(struct capacity *capacity, struct filling *filling, const s
 {
     struct decision decision;
     int r = 0;
-    for (size_t i = 0; i < MIN(capacity->types.len, (size_t)TYPES_MAX) && r == 0 && !run->limited; i++) {
+    size_t types = run->limited || !str_empty(run->stop.failed_by) ? 0 : capacity->types.len;
+    for (size_t i = 0; i < MIN(types, (size_t)TYPES_MAX) && r == 0; i++) {
         r = try_type(capacity, filling, &capacity->types.items[i], run, err);
         if (r < 0 || filling_unwinds(filling))
             continue;

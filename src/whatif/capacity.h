@@ -46,7 +46,8 @@ struct capacity_scarce {
 };
 
 struct capacity_stop {
-    struct str message; /* as in the condition of the pod; empty: nothing stopped it */
+    struct str message;   /* as in the condition of the pod; empty: nothing stopped it */
+    struct str failed_by; /* whose error that is; empty: it is no error */
     const struct template *template;
     VEC(struct capacity_rejection) rejections; /* of most nodes first */
     struct capacity_scarce scarce;
@@ -78,7 +79,7 @@ struct capacity_run {
     size_t sets;
     bool limited; /* ended by `max` */
     struct capacity_stop stop;
-    VEC(struct capacity_more) more; /* empty where `max` ended it */
+    VEC(struct capacity_more) more; /* empty where `max` or an error ended it */
     struct fact_total *totals;      /* as of a simulation; before: without the copies */
     size_t totals_len;
 };

@@ -74,6 +74,22 @@ class Simulate(cli.Case):
         self.assertIn("\n1 of 2 nodes had not been rejected.", text)
         self.assertNotIn("No node", text)
 
+    def test_it_fails_in_every_answer(self):
+        config = self.config(9, "filterVerb: filter")
+        given = ("-f", self.write("c.json", [cli.node("a"), self.pod("p")]), "--config", config)
+        by, error = "extender http://127.0.0.1:9/x", "error of extender http://127.0.0.1:9/x: Post"
+        self.assertIn("default,p,Pod,,pending,,\"" + error, self.berth("simulate", *given, "-o", "csv").out)
+        self.assertIn("default/p  " + error, self.berth("explain", *given).out)
+        self.assertEqual(self.berth("explain", *given, "-o", "json").json["pods"][0]["failedBy"], by)
+        capacity = self.berth("capacity", *given, "pod/p").out
+        self.assertIn("0 more copies fit at least (an error ended it)\n", capacity)
+        self.assertIn("What stops the next one:\n    " + error, capacity)
+        self.assertNotIn("ONE MORE NODE", capacity)
+        template = self.berth("capacity", *given, "-o", "json", "pod/p").json["templates"][0]
+        self.assertEqual((template["stop"]["failedBy"], template["oneMore"]), (by, []))
+        review = self.berth("capacity", *given, "-o", "cluster-capacity-json", "pod/p").json
+        self.assertIn(error, review["status"]["failReason"]["failMessage"])
+
     def test_it_may_be_skipped(self):
         port, _ = self.extender()
         config = self.config(port, "filterVerb: filter")

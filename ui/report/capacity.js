@@ -18,7 +18,7 @@
             return "the limit that was given (--max)";
         if (!stop)
             return null;
-        return stop.scarce ? berth.resource(stop.scarce.resource) : stop.reasons.length ? stop.reasons[0].reasons.join("; ") : stop.message;
+        return stop.scarce ? berth.resource(stop.scarce.resource) : stop.reasons.length ? stop.reasons[0].reasons.join("; ") : berth.why(stop);
     }
 
     function fitsSection(doc) {
@@ -58,7 +58,7 @@
             }),
             stopped.map((template) => [stopped.length > 1 ? el("h3", {}, nameOf(template)) : null,
                 template.stop.scarce ? el("p", { class: "verdict" }, scarcity(template.stop.scarce)) : null,
-                el("p", { class: "dim" }, template.stop.message),
+                el("p", { class: template.stop.failedBy ? "verdict bad" : "dim" }, berth.why(template.stop)),
                 template.stop.victims ? el("p", {}, "It would fit if " + berth.counted(template.stop.victims, "pod") + " of lower priority left.") : null,
                 berth.table({ caption: "What rejects the next copy of " + nameOf(template), rows: template.stop.reasons, columns: [
                     { title: "Plugin", value: (reason) => reason.plugin }, { title: "Why", value: (reason) => reason.reasons.join("; "), class: "wide" },

@@ -49,7 +49,7 @@
             parts.push(el("p", { class: "verdict" }, best.length === 1 ? "It goes to " : "It goes to one of " + berth.counted(best.length, "equal node") + ": ",
                 el("strong", {}, best.slice(0, 5).join(", ") + (best.length > 5 ? " and " + berth.number(best.length - 5) + " more" : "")), "."));
         else if (doc.message)
-            parts.push(el("p", { class: "verdict bad" }, doc.message));
+            parts.push(el("p", { class: "verdict bad" }, berth.why(doc)));
         if (doc.rejections.length)
             parts.push(el("h3", {}, "Why nodes are rejected"), rejectionList(doc));
         return berth.section(prefix + "answer", "Answer", parts);

@@ -8,6 +8,8 @@
         return pod.namespace + "/" + pod.name;
     }
     berth.podName = podName;
+    // Why something has no node; an error, with the plugin or extender.
+    berth.why = (row) => (row.failedBy ? "error of " + row.failedBy + ": " : "") + (row.message || "");
 
     function workloadName(workload) {
         return workload.name === null ? workload.namespace + " (no controller)" : workload.namespace + "/" + workload.name;
@@ -191,7 +193,7 @@
     function byReason(doc) {
         const reasons = new Map();
         for (const entry of doc.pending) {
-            const message = entry.message || "";
+            const message = berth.why(entry);
             if (!reasons.has(message))
                 reasons.set(message, { message, gated: entry.gated, pods: [], parts: berth.rejections(message) });
             reasons.get(message).pods.push(entry.pod);
@@ -287,7 +289,7 @@
             caption: "Decisions", rows: decisions.map((entry, i) => ({ ...entry, number: i + 1 })), shown: 12, columns: [
                 { title: "#", value: (row) => row.number, numeric: true }, { title: "Pod", value: (row) => podName(row.pod) },
                 { title: "Attempt", value: (row) => row.attempt, numeric: true }, { title: "Woken by", value: (row) => row.wokenBy },
-                { title: "Node", value: (row) => row.node }, { title: "Message", value: (row) => row.message, class: "wide" }],
+                { title: "Node", value: (row) => row.node }, { title: "Message", value: berth.why, class: "wide" }],
         });
         return berth.section("queue", "Queue", chart, wakingTable(doc), preemptionTable(doc), el("h3", {}, "Decisions in order"), table);
     }
