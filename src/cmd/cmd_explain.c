@@ -4,6 +4,7 @@
 
 #include "cmd/explain.h"
 #include "debug/explain_view.h"
+#include "input/pod_kinds.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
 
@@ -223,17 +224,35 @@ static int check_server(const struct explain_settings *settings, struct error *e
 
 /* ---- the command ---- */
 
+/* "deploy web" is "deploy/web", as with kubectl get. NULL: no pod is named. */
+static int read_words(const struct texts *words, struct arena *arena, const char **ret)
+{
+    *ret = words->len ? words->items[0] : NULL;
+    if (words->len < 2)
+        return EXIT_DONE;
+    if (pod_kind_named(str_from(words->items[0])) == KIND_UNKNOWN)
+        return usage_error(&command_explain, "explain %s; it got %zu", command_explain.wants, words->len);
+    *ret = arena_printf(arena, "%s/%s", words->items[0], words->items[1]).ptr;
+    return EXIT_DONE;
+}
+
 static int run(void *given, const struct texts *words)
 {
+    _cleanup_(arena_release) struct arena arena = { 0 };
     struct explain_settings *settings = given;
     struct error err = { "" };
     struct target target;
-    const char *pod = words->len ? words->items[0] : NULL;
+    const char *pod;
+    int r = read_words(words, &arena, &pod);
+    if (r)
+        return r;
     if (settings->running.server && !pod &&
         !strstr(settings->running.server, "://")) { /* `--server shop/cart-0` */
         pod = settings->running.server;
         settings->running.server = RUNNING_SERVER;
     }
+    if (settings->node && !pod)
+        return usage_error(&command_explain, "explain --node wants a pod: why is it (not) there?");
     if (check_server(settings, &err) < 0 ||
         (pod && target_parse(pod, settings->namespace, &target, &err) < 0))
         return fail(EXIT_INPUT, &err);
@@ -270,7 +289,7 @@ const struct command command_explain = {
                  { rows, 0 } },
     .settings_size = sizeof(struct explain_settings),
     .defaults = &(const struct explain_settings){ .top = 20 },
-    .words_max = 1,
+    .words_max = 2,
     .wants = "wants one pod",
     .run = run,
 };

@@ -266,13 +266,14 @@ static void put_rows(const struct waiting_list *list, struct term *term)
     grid_print(&grid, term, 0);
 }
 
-static void put_table(const struct waiting_list *list, struct term *term)
+static void put_table(const struct waiting_list *list, const char *namespace, struct term *term)
 {
     size_t created = 0;
     if (list->shown)
         put_rows(list, term);
     else
-        strbuf_puts(term->out, "No pod waits for a node.\n");
+        strbuf_printf(term->out, "No pod waits for a node%s%s.\n", namespace ? " in namespace " : "",
+                      namespace ?: "");
     for (size_t i = 0; i < list->shown; i++)
         created += list->waiting.items[i].is_new ? list->waiting.items[i].pods : 0;
     if (list->left)
@@ -295,7 +296,7 @@ static int print(const struct waiting_list *list, const struct explain_settings 
     if (settings->input.output == OUTPUT_JSON)
         strbuf_str(&out, strbuf_slice(&json));
     else
-        put_table(list, &term);
+        put_table(list, settings->namespace, &term);
     int r = write_html(settings->html, "Pods that wait", &settings->input.files, strbuf_slice(&json));
     return r ? r : finish(&term);
 }

@@ -62,6 +62,18 @@ static int read_file(struct templates *templates, const char *path, uint32_t sha
 }
 
 /* ---- objects of the input ---- */
+/* The name may be known in another namespace. */
+static int not_found(const struct load *load, enum api_kind kind, struct str namespace, struct str name,
+                     struct error *err)
+{
+    _cleanup_(strbuf_release) struct strbuf hint = { 0 };
+    vec_for(&load->objects[kind], other)
+        if (str_eq((*other)->name, name) && !hint.len)
+            strbuf_printf(&hint, "; did you mean %s/" META_FMT "?", pod_kind_word(kind), META_ARG(*other));
+    return error_set(err, -ENOENT, "there is no " STR_FMT " " STR_FMT "/" STR_FMT " in the input%s",
+                     STR_ARG(api_kinds[kind].kind), STR_ARG(namespace), STR_ARG(name), hint.text ?: "");
+}
+
 static int find(struct templates *templates, struct str word, uint32_t share, const struct load *load,
                 struct error *err)
 {
@@ -77,8 +89,7 @@ static int find(struct templates *templates, struct str word, uint32_t share, co
     namespace = str_cut(&name, '/');
     const struct meta *object = load_find(load, kind, namespace, name);
     if (!object)
-        return error_set(err, -ENOENT, "there is no " STR_FMT " " STR_FMT "/" STR_FMT " in the input",
-                         STR_ARG(api_kinds[kind].kind), STR_ARG(namespace), STR_ARG(name));
+        return not_found(load, kind, namespace, name, err);
     add(templates, kind, object, share, false);
     return 0;
 }

@@ -191,7 +191,10 @@ class Templates(Case):
         self.refuse(self.run_capacity(self.NODES), "wants a template")
         self.refuse(self.run_capacity([cli.pod("p")], self.template(cli.pod("web"))), "has no nodes")
         self.refuse(self.run_capacity(self.NODES, "web"), '"web" is neither a file nor')
-        self.refuse(self.run_capacity(self.NODES, "deploy/shop/web"), "no Deployment shop/web in the input")
+        self.refuse(self.run_capacity(self.NODES, "deploy/shop/web"), "no Deployment shop/web in the input\n")
+        in_shop = [*self.NODES, cli.workload("Deployment", "web", namespace="shop")]
+        self.refuse(self.run_capacity(in_shop, "deploy/web"), "no Deployment default/web in the input; did you mean "
+                    "deploy/shop/web?")
         self.refuse(self.run_capacity(self.NODES, "nowhere.yaml"), "nowhere.yaml")
         self.refuse(self.run_capacity(self.NODES, "0=deploy/shop/web"), "from 1 to 1000")
         self.refuse(self.run_capacity(self.NODES, self.template(cli.node("n"))), "no Pod and no workload")

@@ -382,13 +382,15 @@ class WhichPod(cli.Case):
                    cli.pod("x", namespace="pod")]
         for args, wanted in ((["web"], "default/web"), (["pod/web"], "default/web"), (["-n", "shop", "web"], "shop/web"),
                              (["-n", "shop", "pod/web"], "shop/web"), (["po/shop/web"], "shop/web"), (["shop/web"], "shop/web"),
-                             (["pods/shop/web", "--namespace", "shop"], "shop/web")):
+                             (["pods/shop/web", "--namespace", "shop"], "shop/web"), (["pod", "web"], "default/web"),
+                             (["-n", "shop", "pods", "web"], "shop/web"), (["po", "shop/web"], "shop/web")):
             with self.subTest(args=args):
                 self.assertEqual(self.names(objects, *args), (wanted, ""))
         self.assertEqual(self.names(objects, "db"), ("shop/db", "berth: note: pod/db is in namespace shop\n"))
         self.refuse(self.explain_pod(objects, "-n", "default", "db"), "no pod default/db")
         self.refuse(self.explain_pod(objects, "-n", "default", "shop/db"), "not in the namespace of -n, default")
         self.refuse(self.explain_pod(objects, "a/b/c"), "expected POD, NAMESPACE/POD, KIND/NAME")
+        self.refuse(self.explain_pod(objects, "web", "db"), "explain wants one pod; it got 2")
         twice = [cli.node("a"), cli.pod("p", namespace="x"), cli.pod("p", namespace="y")]
         self.refuse(self.explain_pod(twice, "p"), "in several namespaces (x, y); -n says which")
 
@@ -435,7 +437,10 @@ class WhichPod(cli.Case):
         self.assertRegex(text, r"(?m)^default/web-0 +3  2 nodes can take it")
         self.assertEqual([row["name"] for row in self.explain_pod(objects, "-n", "shop", "-o", "json").json["pods"]], ["big"])
         self.assertIn("and 3 more pods", self.explain_pod(objects, "--top", "1").out)
-        self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("on", on="a")]).out, "No pod waits for a node.\n")
+        for args, where in ((), ""), (("-n", "shop"), " in namespace shop"):
+            self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("on", on="a")], *args).out,
+                             "No pod waits for a node%s.\n" % where)
+        self.refuse(self.explain_pod(objects, "--node", "a"), "--node wants a pod")
 
     def test_waiting_pods_in_the_order_of_the_queue(self):
         objects = [cli.node("a"), cli.node("b"), cli.pod("later", created="2026-01-02T00:00:00Z"),
