@@ -98,19 +98,27 @@ static int save_trace(const struct simulation *simulation, const char *path, str
     return 0;
 }
 
+/* `config`: of several configurations that are compared, which one it is. NULL: there is one. */
+static void warn_run(const struct simulation *simulation, const char *config)
+{
+    const char *begin = config ?: "", *colon = config ? ": " : "";
+    if (simulation->foreign)
+        fprintf(stderr, "berth: warning: %s%sleft %s to other schedulers, such as " STR_FMT "\n", begin,
+                colon, counted(simulation->foreign, "pod"), STR_ARG(simulation->foreign_name));
+    if (simulation->cut_short)
+        fprintf(stderr,
+                "berth: warning: %s%spods keep taking each other's places; stopped after far too many "
+                "preemptions\n",
+                begin, colon);
+}
+
 static void warn(const struct simulation *simulation)
 {
     undecided_vec pods = input_undecided(simulation->input, NULL);
     input_warn(simulation->input, &pods);
     vec_release(&pods);
     expansion_warn_not_started(&simulation->input->expansion);
-    if (simulation->foreign)
-        fprintf(stderr, "berth: warning: left %zu pod%s to other schedulers, such as " STR_FMT "\n",
-                simulation->foreign, simulation->foreign == 1 ? "" : "s", STR_ARG(simulation->foreign_name));
-    if (simulation->cut_short)
-        fputs(
-            "berth: warning: pods keep taking each other's places; stopped after far too many preemptions\n",
-            stderr);
+    warn_run(simulation, NULL);
 }
 
 static int print(const struct facts *facts, const struct simulate_view *view,
@@ -235,6 +243,8 @@ static int compare_one(struct runs *runs, struct input *input, const struct simu
     runs_add(runs, config, &facts, prices);
     if (config == settings->input.config)
         warn(&simulation);
+    else
+        warn_run(&simulation, config);
     return 0;
 }
 

@@ -26,6 +26,7 @@ COUNT_OF(pending)
 COUNT_OF(preempted)
 COUNT_OF(decisions)
 COUNT_OF(empty_nodes)
+COUNT_OF(foreign)
 
 static void put_percent(struct grid *grid, double share)
 {
@@ -50,6 +51,7 @@ static void put_cost(struct grid *grid, const struct run_facts *run)
 static const struct figure figures[] = {
     { "pods placed", put_placed },
     { "pods pending", put_pending },
+    { "pods of other schedulers", put_foreign },
     { "pods preempted", put_preempted },
     { "decisions", put_decisions },
     { "empty nodes", put_empty_nodes },
@@ -61,14 +63,15 @@ static const struct figure figures[] = {
 static void print_figures(const struct runs *runs, struct term *term)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
-    bool has_cost = false;
+    bool has_cost = false, has_foreign = false;
     grid_column(&grid, false, "CONFIGURATION");
     vec_for(&runs->items, run) {
         grid_column(&grid, true, name_of(run));
         has_cost |= run->has_cost;
+        has_foreign |= run->foreign;
     }
     for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
-        if (figures[i].put == put_cost && !has_cost)
+        if ((figures[i].put == put_cost && !has_cost) || (figures[i].put == put_foreign && !has_foreign))
             continue;
         grid_cell(&grid, PAINT_NONE, "%s", figures[i].name);
         vec_for(&runs->items, run)
@@ -93,7 +96,7 @@ static void print_pods(const struct runs *runs, uint32_t top, struct term *term)
             if (pod->nodes[i].len)
                 grid_str(&grid, PAINT_NONE, pod->nodes[i]);
             else
-                grid_cell(&grid, PAINT_BAD, "(pending)");
+                grid_cell(&grid, PAINT_BAD, pod->nodes[i].ptr ? "(pending)" : "(not decided)");
     }
     grid_print(&grid, term, 2);
     if (shown > top)
@@ -134,8 +137,13 @@ static void put_run(struct json_writer *json, const struct run_facts *run)
         const char *key;
         size_t value;
     } rows[] = {
-        { "placed", run->placed },       { "pending", run->pending }, { "preempted", run->preempted },
-        { "decisions", run->decisions }, { "nodes", run->nodes },     { "emptyNodes", run->empty_nodes },
+        { "placed", run->placed },
+        { "pending", run->pending },
+        { "preempted", run->preempted },
+        { "decisions", run->decisions },
+        { "nodes", run->nodes },
+        { "emptyNodes", run->empty_nodes },
+        { "ofOtherSchedulers", run->foreign },
     };
     json_begin_line(json);
     output_member_text(json, "config", str_from(run->config));

@@ -39,10 +39,10 @@ static void add_pods(struct runs *runs, struct run_facts *run, const struct fact
         run->placed += placed;
         pod->nodes[runs->items.len - 1] =
             placed ? arena_str(&runs->arena, cluster_node_name(&simulation->input->cluster, record->row))
-                   : (struct str){ 0 };
+                   : STR("");
     }
     vec_for(&simulation->gated, gated)
-        pod_of(runs, &gated->pod->meta);
+        pod_of(runs, &gated->pod->meta)->nodes[runs->items.len - 1] = STR("");
 }
 
 static void add_cost(struct run_facts *run, const struct facts *facts, const struct prices *prices)
@@ -70,6 +70,7 @@ void runs_add(struct runs *runs, const char *config, const struct facts *facts, 
         .decisions = simulation->records.len,
         .nodes = facts->nodes.len,
         .empty_nodes = facts->empty,
+        .foreign = simulation->foreign,
         .imbalance = { facts->imbalance[0], facts->imbalance[1] },
     };
     add_pods(runs, run, facts);

@@ -9,13 +9,14 @@
 struct run_facts {
     const char *config; /* NULL: the defaults */
     size_t placed, pending, preempted, decisions, nodes, empty_nodes;
+    size_t foreign;      /* pods for whose schedulers it has no profile */
     double imbalance[2]; /* as in struct facts: cpu, memory */
     bool has_cost;
     double cost;          /* per hour of the nodes that are not empty and have a price */
     size_t without_price; /* nodes that are not empty and have none */
 };
 
-/* Where a pod is in the end, by configuration; empty: no node has it. */
+/* Where a pod is in the end, by configuration; empty: no node has it; no pointer: it was not decided. */
 struct run_pod {
     struct str namespace, name, *nodes;
 };

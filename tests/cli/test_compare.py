@@ -54,6 +54,22 @@ class Compare(cli.Case):
                 self.assertEqual(row[key], alone["summary"][key], key)
         self.assertEqual(*[{key: value for key, value in row.items() if key != "config"} for row in report["configurations"][1:]])
 
+    def test_a_configuration_without_a_profile(self):
+        other = self.write("other.yaml", json.dumps({**PACKING, "profiles": [{"schedulerName": "other"}]}))
+        self.objects.append(cli.pod("theirs", cpu="1", schedulerName="other"))
+        result = self.compare("--compare", other)
+        self.assertEqual(result.err, "berth: warning: left 1 pod to other schedulers, such as other\n"
+                         "berth: warning: %s: left 1 pod to other schedulers, such as other\n"
+                         "berth: warning: %s: left 3 pods to other schedulers, such as default-scheduler\n"
+                         % (self.packing, other))
+        self.assertRegex(result.out, r"pods of other schedulers +1 +1 +3\n")
+        self.assertRegex(result.out, r"default/p0 +[ab] +[ab] +\(not decided\)\n")
+        self.assertRegex(result.out, r"default/theirs +\(not decided\) +\(not decided\) +[ab]\n")
+        report = self.compare("--compare", other, "-o", "json").json
+        self.assertEqual([row["ofOtherSchedulers"] for row in report["configurations"]], [1, 1, 3])
+        self.assertNotIn("other schedulers", self.berth(
+            "simulate", "-f", self.write("d.json", self.objects[:-1]), "--compare", self.packing).out)
+
     def test_cost(self):
         prices = {"costMetrics": {"cpu": 1, "memory": 0}, "prices": [{"instanceType": "small", "hourly": 7}]}
         path = self.write("prices.yaml", json.dumps(prices))

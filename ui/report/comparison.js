@@ -15,6 +15,7 @@
     const FACTS = [
         ["pods placed", (c) => c.placed, berth.number, 1],
         ["pods pending", (c) => c.pending, berth.number, -1],
+        ["pods of other schedulers", (c) => c.ofOtherSchedulers, berth.number, 0],
         ["pods preempted", (c) => c.preempted, berth.number, -1],
         ["decisions", (c) => c.decisions, berth.number, 0],
         ["nodes without pods", (c) => c.emptyNodes, berth.number, 1],
