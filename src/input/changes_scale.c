@@ -81,6 +81,9 @@ static int no_workload(const struct load *load, const struct target *target, str
         names[i] = arena_printf(&arena, META_FMT, META_ARG(all->items[i])).ptr;
     struct str full = arena_printf(&arena, META_FMT, META_ARG(target));
     const char *near = nearest_name(full.ptr, names, all->len);
+    for (size_t i = 0; i < all->len; i++)
+        if (str_eq(all->items[i]->name, target->name)) /* in another namespace */
+            near = names[i];
     return error_set(err, -ENOENT, "--scale: there is no " STR_FMT " " STR_FMT "%s%s%s",
                      STR_ARG(api_kinds[target->kind].kind), STR_ARG(full), near ? "; did you mean " : "",
                      near ? near : "", near ? "?" : "");

@@ -296,6 +296,7 @@ class Errors(Changes):
         self.assertIn("--remove: there is no node with the label zone=nrth; did you mean zone=north?", self.refused("--remove", "zone=nrth"))
         self.assertIn("--add: there is no node general-b1; did you mean general-a1?", self.refused("--add", "3=general-b1"))
         self.assertIn("there is no Deployment shop/frontnd; did you mean shop/frontend?", self.refused("--scale", "deploy/shop/frontnd=1"))
+        self.assertIn("there is no Deployment default/frontend; did you mean shop/frontend?", self.refused("--scale", "deploy/frontend=1"))
 
     def test_forms(self):
         for word in "x=general-a1", "-1=general-a1", "3=", "1000000=general-a1":
