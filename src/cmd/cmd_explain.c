@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
       "never to bind." },
     { 0, "timing", NULL, OPTION_FLAG, offsetof(struct explain_settings, timing),
       "Also show which plugins and extenders took the time, and from which files plugins were loaded." },
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct explain_settings, running.server),
+    { 0, "server", "URL", OPTION_SERVER, offsetof(struct explain_settings, running.server),
       "Ask this running scheduler instead of evaluating objects; without a URL, the one at " RUNNING_SERVER
       "." },
     HTML_OPTION(struct explain_settings, html),
@@ -84,8 +84,9 @@ static int check_node(const struct input *input, const char *name, struct error 
         if (cluster->nodes.items[row].api)
             names[len++] = cluster->nodes.items[row].api->meta.name.ptr;
     const char *near = nearest_name(name, names, len);
-    int r = error_set(err, -ENOENT, "there is no node %s in the input%s%s%s", name,
-                      near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    int r = error_set(err, -ENOENT, "there is no node %s in the %s%s%s%s", name,
+                      input->is_live ? "cluster" : "input", near ? "; did you mean " : "", near ? near : "",
+                      near ? "?" : "");
     free(names);
     return r;
 }
@@ -246,11 +247,8 @@ static int run(void *given, const struct texts *words)
     int r = read_words(words, &arena, &pod);
     if (r)
         return r;
-    if (settings->running.server && !pod &&
-        !strstr(settings->running.server, "://")) { /* `--server shop/cart-0` */
-        pod = settings->running.server;
+    if (settings->running.server && !*settings->running.server)
         settings->running.server = RUNNING_SERVER;
-    }
     if (settings->node && !pod)
         return usage_error(&command_explain, "explain --node wants a pod: why is it (not) there?");
     if (check_server(settings, &err) < 0 ||

@@ -112,9 +112,10 @@ static void not_found(const struct input *input, const struct target *target, st
     near = nearest_name(full.ptr, names, len);
     if (workload != KIND_UNKNOWN)
         near = arena_printf(&scratch, "%s/" STR_FMT, pod_kind_word(workload), STR_ARG(target->name)).ptr;
-    error_set(err, -ENOENT, "there is no %s " STR_FMT " in the input%s%s%s",
+    error_set(err, -ENOENT, "there is no %s " STR_FMT " in the %s%s%s%s",
               target->kind == KIND_POD ? "pod" : api_kinds[target->kind].kind.ptr, STR_ARG(full),
-              near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+              input->is_live ? "cluster" : "input", near ? "; did you mean " : "", near ? near : "",
+              near ? "?" : "");
     free(names);
 }
 

@@ -101,6 +101,7 @@ static int set_row(const struct option_row *row, const char *text, void *setting
         *(bool *)at = true;
         return 0;
     case OPTION_TEXT:
+    case OPTION_SERVER:
         *(const char **)at = text;
         return 0;
     case OPTION_TEXTS:
@@ -126,7 +127,9 @@ static void make_tables(const struct option_row *rows, size_t len, struct getopt
     char *letter = ret->shorts;
     *letter++ = ':'; /* tell a missing argument apart from an unknown option */
     for (size_t i = 0; i < len; i++) {
-        int argument = takes_argument(&rows[i]) ? required_argument : no_argument;
+        int argument = rows[i].kind == OPTION_SERVER ? optional_argument
+                       : takes_argument(&rows[i])    ? required_argument
+                                                     : no_argument;
         ret->longs[i] = (struct option){ rows[i].name, argument, NULL, VALUE_FIRST + (int)i };
         if (rows[i].letter)
             *letter++ = rows[i].letter;
@@ -165,6 +168,14 @@ static int complain(const struct option_row *rows, size_t len, int value, char *
     return error_set(err, -EINVAL, "unknown option %s", word);
 }
 
+/* The address of a server is taken from the next word, too, if that can be one. */
+static const char *server_argument(int argc, char **argv)
+{
+    if (optarg)
+        return optarg;
+    return optind < argc && argv[optind][0] != '-' && strchr(argv[optind], ':') ? argv[optind++] : "";
+}
+
 /* Reads argv into `settings`, and what is left over into `ret_words`. 1: --help is wanted. */
 static int parse(const struct option_row *rows, size_t len, int argc, char **argv, void *settings,
                  struct texts *ret_words, struct error *err)
@@ -179,7 +190,8 @@ static int parse(const struct option_row *rows, size_t len, int argc, char **arg
         const struct option_row *row = find_row(rows, value);
         if (row->kind == OPTION_HELP)
             return 1;
-        int r = set_row(row, optarg, settings, err);
+        int r =
+            set_row(row, row->kind == OPTION_SERVER ? server_argument(argc, argv) : optarg, settings, err);
         if (r < 0)
             return r;
     }

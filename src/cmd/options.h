@@ -19,6 +19,7 @@ enum { OPTIONS_MAX = 64, OPTION_TABLES_MAX = 4 };
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
     OPTION_TEXT,   /* const char * */
+    OPTION_SERVER, /* const char *; a word without a colon behind it is not its argument: then it is "" */
     OPTION_TEXTS,  /* struct texts; may be given again */
     OPTION_NUMBER, /* int64_t between min and max */
     OPTION_CHOICE, /* int: which of the words in `argument`, from 0 */

@@ -586,6 +586,17 @@ class Server(cli.Case):
         self.refuse(self.berth("explain", "--insecure-skip-tls-verify", "-f", "x", "p"), "goes with --server")
         self.refuse(self.berth("explain", "--server", self.URL), "wants one pod")
 
+    def test_without_an_address(self):
+        """The next word is one if it has a colon; a pod has none."""
+        for args in (["p", "--server"], ["--server", "p"], ["--server", "--top", "3", "p"], ["p", "--server", "--top", "3"],
+                     ["--server", "pod", "p"], ["--server=", "p"]):
+            result = self.berth("explain", *args, env={"KUBECONFIG": "/dev/null"})
+            self.assertEqual((result.code, result.out), (1, ""), args)
+            self.assertTrue(result.err.startswith("berth: https://127.0.0.1:10259: "), result.err)
+        for args in ["--server", "127.0.0.1:1", "p"], ["--server=127.0.0.1:1", "p"], ["p", "--server", "127.0.0.1:1"]:
+            self.assertIn("https://127.0.0.1:1: ", self.berth("explain", *args).err)
+        self.refuse(self.berth("explain", "--server", "--insecure-skip-tls-verify"), "wants one pod")
+
     def test_connection_refused(self):
         config = self.write("kubeconfig", json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {"token": "t"}}],
