@@ -200,6 +200,9 @@
         return berth.el("figure", {}, berth.el("figcaption", {}, berth.el("span", {}, caption), button), chart, alternative);
     };
 
+    // Why something has no node; an error with the plugin or extender that it is of.
+    berth.why = (row) => (row.failedBy ? "error of " + row.failedBy + ": " : "") + (row.message || "");
+
     // Large numbers in a row: [[number, words, tone], ...]; the tone is "good", "warn", "bad" or nothing.
     berth.tiles = function (tiles) {
         return berth.el("dl", { class: "tiles" }, tiles.map(([number, words, tone]) =>

@@ -40,6 +40,12 @@ class TestCapacity(browser.Case):
         self.assertEqual([row[2] for row in self.rows("What rejects the next copy of shop/web")],
                          [str(reason["nodes"]) for reason in template["stop"]["reasons"]])
 
+    def test_no_node_rejects_it(self):
+        """One that has scheduling gates is not tried on any."""
+        page, _ = self.capacity("pod/held", objects=[*cluster(), pod("held", schedulingGates=[{"name": "example.com/wait"}])])
+        self.assertIn("waiting for scheduling gates", page.text("#stop"))
+        self.assertEqual(self.tiles()["more of default/held fit"], "0")
+
     def test_map(self):
         page, document = self.capacity("deploy/shop/web")
         copies = {row["name"]: row["copies"] for row in document["templates"][0]["nodes"]}

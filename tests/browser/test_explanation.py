@@ -108,6 +108,18 @@ class TestExplanation(browser.Case):
         page, document = self.explanation(scoring(), "web", "--timing")
         self.assertEqual(len(document["cost"]["plugins"]), int(page.attribute("#cost table", "aria-rowcount")) - 1)
 
+    def test_an_error_names_the_extender(self):
+        """In the report of every command."""
+        config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                            "extenders: [{urlPrefix: 'http://127.0.0.1:9/x', filterVerb: filter}]\n")
+        given = ("-f", self.write("cluster.json", [node("n1"), pod("web")]), "--config", config)
+        error = "error of extender http://127.0.0.1:9/x: Post"
+        for command, place in ((["explain", "web"], "#answer"), (["explain"], "#waiting"), (["simulate"], "#pending"),
+                               (["capacity", "pod/web"], "#stop")):
+            with self.subTest(command=command):
+                page, _ = self.report(command[0], *given, *command[1:])
+                self.assertIn(error, page.text(place))
+
     def test_all_that_wait(self):
         objects = [*rejecting(), pod("small", cpu="100m"), workload("Deployment", "web", replicas=2),
                    workload("DaemonSet", "agent")]

@@ -8,8 +8,6 @@
         return pod.namespace + "/" + pod.name;
     }
     berth.podName = podName;
-    // Why something has no node; an error, with the plugin or extender.
-    berth.why = (row) => (row.failedBy ? "error of " + row.failedBy + ": " : "") + (row.message || "");
 
     function workloadName(workload) {
         return workload.name === null ? workload.namespace + " (no controller)" : workload.namespace + "/" + workload.name;
