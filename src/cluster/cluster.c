@@ -116,8 +116,9 @@ static void grow_rows(struct cluster *cluster)
 #define X(name) col->name = grow_column(col->name, old, cap, sizeof(*col->name));
     COLUMN_LIST(X)
 #undef X
+    cluster->no_domains = grow_column(cluster->no_domains, old, cap, sizeof(*cluster->no_domains));
     vec_for(&cluster->topologies, topo)
-        topology_reserve(*topo, cap);
+        topology_reserve(*topo, cap, cluster->no_domains);
     cluster->rows_cap = cap;
 }
 
@@ -554,7 +555,7 @@ struct topology *cluster_topology(struct cluster *cluster, sym key)
     struct topology *topo = xmalloc(sizeof(*topo));
     topology_init(topo, key);
     intern_ref(&cluster->syms, key);
-    topology_reserve(topo, cluster->rows_cap);
+    topology_reserve(topo, cluster->rows_cap, cluster->no_domains);
     for (uint32_t row = 0; row < cluster->nodes.len; row++)
         if (cluster->nodes.items[row].api)
             topology_assign(topo, row, label_set_get(&cluster->nodes.items[row].labels, key));
@@ -740,6 +741,7 @@ void cluster_release(struct cluster *cluster)
         free(*topo);
     }
     vec_release(&cluster->topologies);
+    free(cluster->no_domains);
     idmap_release(&cluster->topology_by_key);
     free(cluster->taint_lists.items[0]);
     vec_release(&cluster->taint_lists);

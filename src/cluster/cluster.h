@@ -185,6 +185,7 @@ struct cluster {
     uint64_t other_changes; /* of nominations and of objects that are no rows */
 
     VEC(struct topology *) topologies;
+    uint32_t *no_domains; /* the column of those without domains */
     struct idmap topology_by_key;
     size_t topologies_many;               /* when there are so many, those that are not used are dropped */
     VEC(struct taint_list *) taint_lists; /* by number; NULL: free. [0] is the empty list */

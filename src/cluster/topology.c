@@ -12,18 +12,24 @@ void topology_init(struct topology *topo, sym key)
 
 void topology_release(struct topology *topo)
 {
-    free(topo->domain_of);
+    if (!topo->is_shared)
+        free(topo->domain_of);
     vec_release(&topo->domains);
     vec_release(&topo->free);
     idmap_release(&topo->by_value);
 }
 
-void topology_reserve(struct topology *topo, uint32_t rows)
+void topology_reserve(struct topology *topo, uint32_t rows, uint32_t *zeros)
 {
     if (rows <= topo->rows_cap)
         return;
-    topo->domain_of = xreallocarray(topo->domain_of, rows, sizeof(*topo->domain_of));
-    memset(topo->domain_of + topo->rows_cap, 0, (rows - topo->rows_cap) * sizeof(*topo->domain_of));
+    if (zeros && (topo->is_shared || !topo->domain_of)) {
+        topo->domain_of = zeros;
+        topo->is_shared = true;
+    } else {
+        topo->domain_of = xreallocarray(topo->domain_of, rows, sizeof(*topo->domain_of));
+        memset(topo->domain_of + topo->rows_cap, 0, (rows - topo->rows_cap) * sizeof(*topo->domain_of));
+    }
     topo->rows_cap = rows;
 }
 
@@ -67,7 +73,12 @@ void topology_assign(struct topology *topo, uint32_t row, sym value)
     uint32_t old = topo->domain_of[row];
     if (old && topo->domains.items[old].value == value)
         return;
+    if (!old && !value)
+        return;
     if (old)
         domain_leave(topo, old);
+    if (topo->is_shared)
+        topo->domain_of = xcalloc(topo->rows_cap, sizeof(*topo->domain_of));
+    topo->is_shared = false;
     topo->domain_of[row] = value ? domain_enter(topo, value) : 0;
 }

@@ -20,6 +20,7 @@ struct topology {
     uint32_t users;      /* of a pointer to it; without any, the column may be dropped */
     uint32_t *domain_of; /* by row */
     uint32_t rows_cap;
+    bool is_shared;             /* the column is not its own: no row has ever had the label */
     VEC(struct domain) domains; /* [0] is unused */
     VEC(uint32_t) free;
     struct idmap by_value; /* value symbol to number, as pointer */
@@ -28,10 +29,17 @@ struct topology {
 
 void topology_init(struct topology *topo, sym key);
 void topology_release(struct topology *topo);
-void topology_reserve(struct topology *topo, uint32_t rows);
+/* `zeros`: as many of them, which columns share that have no domain yet: pods name keys that no node has. They are
+ * valid until the next call. NULL: the column is its own. */
+void topology_reserve(struct topology *topo, uint32_t rows, uint32_t *zeros);
 /* The row's label is now `value` (SYM_NONE: none). */
 void topology_assign(struct topology *topo, uint32_t row, sym value);
 /* The number of the domain of a value, or 0. */
 uint32_t topology_find(const struct topology *topo, sym value);
+
+static inline bool topology_has_domains(const struct topology *topo)
+{
+    return topo->by_value.len > 0;
+}
 
 #endif

@@ -10,8 +10,12 @@ void domain_counter_init(struct domain_counter *counter, struct topology *topo, 
                          struct arena *arena)
 {
     *counter = (struct domain_counter){ .topo = topo, .rows_cap = rows, .arena = arena };
-    if (rows)
-        counter->rows = arena_array(arena, struct row_contribution, rows);
+}
+
+static void make_rows(struct domain_counter *counter)
+{
+    if (counter->rows_cap && !counter->rows)
+        counter->rows = arena_array(counter->arena, struct row_contribution, counter->rows_cap);
 }
 
 static void *grow(struct arena *arena, const void *old, size_t old_len, size_t len, size_t size)
@@ -61,6 +65,7 @@ void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, 
                          uint32_t len)
 {
     grow_domains(counter, (uint32_t)counter->topo->domains.len - 1);
+    make_rows(counter);
     const uint32_t *domain_of = counter->topo->domain_of;
     struct row_contribution *rows = counter->rows;
     int64_t *sums = counter->sums;
@@ -105,6 +110,7 @@ static void domain_change(struct domain_counter *counter, uint32_t domain, int n
 
 static void grow_rows(struct domain_counter *counter, uint32_t row)
 {
+    make_rows(counter);
     if (row < counter->rows_cap)
         return;
     uint32_t cap = MAX(row + 1, counter->rows_cap * 2);
@@ -114,10 +120,12 @@ static void grow_rows(struct domain_counter *counter, uint32_t row)
 
 void domain_counter_set(struct domain_counter *counter, uint32_t row, bool counts, int32_t value)
 {
-    grow_rows(counter, row);
-    struct row_contribution *old = &counter->rows[row];
     uint32_t label = counter->topo->domain_of[row];
     uint32_t domain = !counts ? 0 : label ? label : counter->missing;
+    if (!counter->rows && !domain)
+        return;
+    grow_rows(counter, row);
+    struct row_contribution *old = &counter->rows[row];
     if (old->domain == domain && (!domain || old->value == value))
         return;
     if (old->domain)

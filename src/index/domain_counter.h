@@ -17,11 +17,11 @@ struct row_contribution {
 struct domain_counter {
     struct topology *topo;
     struct arena *arena;           /* owns the rest */
-    struct row_contribution *rows; /* NULL: not kept, rows are filled in once */
-    uint32_t rows_cap;
-    uint32_t missing; /* the domain of rows without the label; 0: they do not count */
-    int64_t *sums;    /* by domain */
-    uint32_t *nodes;  /* by domain: rows that count */
+    struct row_contribution *rows; /* NULL: not kept, rows are filled in once; or there is no domain yet */
+    uint32_t rows_cap;             /* as many are kept; 0: none */
+    uint32_t missing;              /* the domain of rows without the label; 0: they do not count */
+    int64_t *sums;                 /* by domain */
+    uint32_t *nodes;               /* by domain: rows that count */
     uint32_t domains_cap;
     uint32_t domains; /* with at least one row that counts */
     int64_t total;
@@ -35,7 +35,8 @@ struct domain_counter {
 /* For so many rows; 0: what a row contributes is not kept, and rows cannot be set again. */
 void domain_counter_init(struct domain_counter *counter, struct topology *topo, uint32_t rows,
                          struct arena *arena);
-/* What all rows contribute, at once. `counts` NULL: every row that has the label counts. */
+/* What all rows contribute, at once; not needed while there is no domain. `counts` NULL: every row that has the label
+ * counts. */
 void domain_counter_fill(struct domain_counter *counter, const uint8_t *counts, const int32_t *values,
                          uint32_t len);
 /* What the row contributes now; `counts` false: nothing. */

@@ -320,6 +320,8 @@ static bool fill_rows(struct topology_counts *counts, struct row_span span)
 static void add_placed(const struct topology_counts *counts, struct topology_counter *item,
                        const struct placed_pod *pods, size_t len, int32_t value, struct arena *scratch)
 {
+    if (!topology_has_domains(item->sums.topo))
+        return;
     const uint32_t *domain_of = item->sums.topo->domain_of;
     int32_t by_state[] = { value, item->skips_terminating ? 0 : value };
     if (!item->values)
@@ -417,6 +419,8 @@ static void fill_all(struct topology_counts *counts, uint32_t len, struct arena 
     vec_for(&counts->counters, item)
         item->sums.missing = missing_domain(counts, item);
     vec_for(&counts->counters, item) {
+        if (!topology_has_domains(item->sums.topo))
+            continue;
         bool some = counts_some(counts, item);
         if (some && !fulfilled) {
             fulfilled = arena_alloc(scratch, len);
@@ -508,7 +512,7 @@ void topology_counts_inputs(const struct topology_counts *counts, struct row_spa
         }
         for (uint32_t i = 0; i < span.len; i++) {
             uint32_t row = span_row(span, i);
-            column[row] = per_node_input(item, row, item->sums.rows[row].value);
+            column[row] = per_node_input(item, row, item->sums.rows ? item->sums.rows[row].value : 0);
         }
     }
 }

@@ -120,11 +120,12 @@ static bool form_prepare(struct table *table, struct table_part *part)
     topology_counts_init(&state->score, table->cluster, table->pod, &table->arena, true);
     rule->filter_terms(&state->filter, part->instance->self);
     rule->score_terms(&state->score, part->instance->self);
-    if (has_terms(&state->filter) || has_terms(&state->score))
+    bool is_possible = state->filter.counters.len + state->score.counters.len <= TABLE_INPUTS_MAX;
+    if (is_possible && (has_terms(&state->filter) || has_terms(&state->score)))
         part->state = state;
     else
         topology_forget(state);
-    return true;
+    return is_possible;
 }
 
 static void form_release(struct table *table, struct table_part *part)

@@ -17,10 +17,12 @@ enum {
     DRAIN_MS_DEFAULT = 5000,
     TABLES_BYTES_MAX = 24 << 20,
     MANY_MESSAGES = 4096, /* at once: a list, or what came while a decision took long */
+    MANY_BYTES = 8 << 20, /* of objects that came since memory was given back */
 };
 #define WALL_STEP_NS_MIN (NS_PER_S / 10)
 #define ROUND_NS ((int64_t)2000000)
 #define BURST_PAUSE_NS ((int64_t)100000000) /* without many messages for so long, a burst is over */
+#define BYTES_PAUSE_NS (5 * NS_PER_S)       /* memory is not given back more often because of bytes */
 
 struct core {
     struct core_options options;
@@ -322,12 +324,18 @@ static void apply(struct core *core, struct inbox_message *message, int64_t now_
         core->options.on_applied(core->options.user, kind, core_now(core) - now_ns);
 }
 
-/* Returns how many they were. */
-static size_t read_messages(struct core *core, struct list messages)
+/* What has come: an older version of an object, or a deleted one, is of about the size of the message about it. */
+struct reading {
+    size_t messages, bytes;
+};
+
+static struct reading read_messages(struct core *core, struct list messages)
 {
-    size_t count = 0;
+    struct reading reading = { 0 };
     for (struct inbox_message *message; (message = inbox_next(&messages)); inbox_message_free(message)) {
         int64_t now_ns = core_now(core);
+        reading.messages++;
+        reading.bytes += message->object ? message->object->arena.total_bytes : 0;
         journal_message(core->options.journal, message, now_ns);
         if (message->kind == MESSAGE_ANSWER)
             engine_answer(&core->engine, message->ticket, &message->answer, now_ns);
@@ -335,18 +343,30 @@ static size_t read_messages(struct core *core, struct list messages)
             call_of(message);
         else
             apply(core, message, now_ns);
-        count++;
     }
-    return count;
+    return reading;
 }
 
-/* The messages of a burst, and older versions of its objects, are free when it is over. */
-static void give_back(bool *burst, size_t messages)
+/* ---- memory ---- */
+/* The messages of a burst, and older versions of its objects, are free when it is over. So are a few large objects. */
+struct burst {
+    size_t bytes;    /* since memory was given back */
+    int64_t due_ns;  /* INT64_MAX: there was no burst */
+    int64_t last_ns; /* when memory was given back */
+};
+
+static void give_back(struct burst *burst, struct reading reading)
 {
-    bool is_over = *burst && messages < MANY_MESSAGES;
-    *burst = messages >= MANY_MESSAGES;
-    if (is_over)
-        memory_give_back();
+    int64_t now_ns = monotonic_ns();
+    burst->bytes += reading.bytes;
+    if (reading.messages >= MANY_MESSAGES)
+        burst->due_ns = now_ns + BURST_PAUSE_NS;
+    else if (burst->due_ns == INT64_MAX && burst->bytes >= MANY_BYTES)
+        burst->due_ns = MAX(now_ns + BURST_PAUSE_NS, burst->last_ns + BYTES_PAUSE_NS);
+    if (now_ns < burst->due_ns)
+        return;
+    memory_give_back();
+    *burst = (struct burst){ .due_ns = INT64_MAX, .last_ns = now_ns };
 }
 
 static void look_at_sync(struct core *core)
@@ -567,12 +587,12 @@ static void look_at_recording(struct core *core)
 void core_run(struct core *core)
 {
     int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
-    bool more = false, burst = false;
+    struct burst burst = { .due_ns = INT64_MAX };
+    bool more = false;
     start_reflectors(core);
     while (!drained(core, core_now(core))) {
-        int64_t until_ns = more ? 0 : MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns);
-        if (burst)
-            until_ns = MIN(until_ns, monotonic_ns() + BURST_PAUSE_NS);
+        int64_t until_ns =
+            more ? 0 : MIN(MIN(MIN(next_due(core), recorder_due_ns), journal_due_ns), burst.due_ns);
         give_back(&burst, read_messages(core, inbox_take(core->options.inbox, MAX(until_ns, 0))));
         look_at_sync(core);
         tick(core);

@@ -42,8 +42,8 @@ static void test_against_model(void **state)
     struct model model = { 0 };
     struct topology topo;
     topology_init(&topo, 1);
-    topology_reserve(&topo, ROWS / 2);
-    topology_reserve(&topo, ROWS);
+    topology_reserve(&topo, ROWS / 2, NULL);
+    topology_reserve(&topo, ROWS, NULL);
     for (int step = 0; step < 20000; step++) {
         uint32_t row = (uint32_t)rng_below(&rng, ROWS);
         sym value = rng_below(&rng, 3) ? FIRST_VALUE + (sym)rng_below(&rng, VALUES) : SYM_NONE,
@@ -118,12 +118,44 @@ static void test_unused_columns_are_freed(void **state)
     fixture_release(&f);
 }
 
+/* Keys that no node has take no column: a pod may name thousands. The first node with the label makes one. */
+static void test_columns_without_domains(void **state)
+{
+    (void)state;
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    fixture_load(&f, "{kind: Node, metadata: {name: a, labels: {zone: z1}}}");
+    struct topology *topos[3];
+    for (int i = 0; i < 3; i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "key-%d", i);
+        sym symbol = intern_get(&f.cluster.syms, str_from(key));
+        topos[i] = cluster_topology(&f.cluster, symbol);
+        intern_unref(&f.cluster.syms, symbol);
+    }
+    assert_ptr_equal(topos[0]->domain_of, topos[1]->domain_of);
+    for (int i = 0; i < 200; i++) { /* more rows */
+        fixture_loadf(&f, "{kind: Node, metadata: {name: n%d}}", i);
+        assert_ptr_equal(topos[0]->domain_of, topos[1]->domain_of);
+        assert_int_equal(topos[0]->domain_of[fixture_row(&f, "a")], 0);
+    }
+    fixture_load(&f, "{kind: Node, metadata: {name: a, labels: {key-1: x}}}");
+    assert_ptr_not_equal(topos[0]->domain_of, topos[1]->domain_of);
+    assert_ptr_equal(topos[0]->domain_of, topos[2]->domain_of);
+    assert_int_not_equal(topos[1]->domain_of[fixture_row(&f, "a")], 0);
+    assert_int_equal(topos[0]->domain_of[fixture_row(&f, "a")], 0);
+    fixture_load(&f, "{kind: Node, metadata: {name: a}}");
+    assert_int_equal(topos[1]->domain_of[fixture_row(&f, "a")], 0);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_follows_nodes),
         cmocka_unit_test(test_unused_columns_are_freed),
+        cmocka_unit_test(test_columns_without_domains),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

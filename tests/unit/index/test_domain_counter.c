@@ -112,7 +112,7 @@ static void test_against_model(void **state)
         struct domain_counter counter;
         struct model model = { 0 };
         topology_init(&topo, 1);
-        topology_reserve(&topo, ROWS);
+        topology_reserve(&topo, ROWS, NULL);
         for (uint32_t row = 0; row < ROWS; row++)
             if (rng_below(&rng, 4))
                 topology_assign(&topo, row, FIRST_VALUE + (sym)rng_below(&rng, VALUES / 2));
@@ -136,7 +136,7 @@ static void test_nothing_counts(void **state)
     struct topology topo;
     struct domain_counter counter;
     topology_init(&topo, 1);
-    topology_reserve(&topo, ROWS);
+    topology_reserve(&topo, ROWS, NULL);
     domain_counter_init(&counter, &topo, ROWS, &arena);
     assert_int_equal(domain_counter_least(&counter), INT32_MAX);
     assert_int_equal(domain_counter_sum(&counter, 5), 0);
@@ -162,7 +162,7 @@ static void test_what_if(void **state)
     struct domain_counter counter;
     struct model model = { 0 };
     topology_init(&topo, 1);
-    topology_reserve(&topo, ROWS);
+    topology_reserve(&topo, ROWS, NULL);
     for (uint32_t row = 0; row < ROWS; row++)
         topology_assign(&topo, row, FIRST_VALUE + row % VALUES);
     domain_counter_init(&counter, &topo, 0, &arena);
@@ -195,7 +195,7 @@ static void test_missing_label(void **state)
     const int32_t values[] = { 1, 2, 4 };
     uint32_t column[3];
     topology_init(&topo, 1);
-    topology_reserve(&topo, 3);
+    topology_reserve(&topo, 3, NULL);
     topology_assign(&topo, 0, FIRST_VALUE);
     topology_assign(&topo, 1, FIRST_VALUE + 1);
     domain_counter_init(&counter, &topo, 3, &arena);
