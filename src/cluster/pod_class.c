@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/labels.h"
 #include "cluster/model.h"
 #include "cluster/pod_key.h"
 #include "config/requests.h"
@@ -163,16 +164,10 @@ static bool namespace_selected(const struct cluster *cluster, const struct pod_t
         return selector_matches(&term->namespace_selector, &labels, &cluster->syms);
     for (uint32_t i = 0; i < term->namespace_selector.len; i++) {
         const struct requirement *req = &term->namespace_selector.items[i];
-        struct str key = intern_text(&cluster->syms, req->key);
-        sym value = SYM_NONE;
-        bool there = false;
-        list_for(&object->meta.labels, label)
-            if (str_eq(label->key, key)) {
-                there = true;
-                value = intern_find(&cluster->syms, label->value);
-            }
+        const struct str *label = str_map_get(&object->meta.labels, intern_text(&cluster->syms, req->key));
+        sym value = label ? intern_find(&cluster->syms, *label) : SYM_NONE;
         /* A value that was never interned is none of those listed. */
-        bool holds = there && !value ? req->op == OP_NOT_IN || req->op == OP_EXISTS
+        bool holds = label && !value ? req->op == OP_NOT_IN || req->op == OP_EXISTS
                                      : requirement_holds(req, value, &cluster->syms);
         if (!holds)
             return false;

@@ -234,6 +234,12 @@ class Linear(unittest.TestCase):
         self.check("services", lambda n: cluster(pairs(n), {}, {}, [service(name, {name: "v"}) for name in names(n)]))
         self.check("a service of many labels", lambda n: cluster(pairs(n), {}, {}, [service("s", pairs(n))]))
 
+    def test_labels_of_namespaces(self):
+        self.check("labels of a namespace and a selector of them", lambda n: cluster(
+            {"app": "x"}, required("podAntiAffinity", [
+                term({"matchLabels": {"app": "x"}}, namespaceSelector={"matchLabels": pairs(n)})]), {},
+            [{"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "default", "labels": pairs(n)}}]))
+
     def test_labels_and_selectors(self):
         self.check("labels and a selector of them", lambda n: cluster(
             pairs(n), required("podAffinity", [term({"matchLabels": pairs(n)})]), {}, []))
