@@ -42,6 +42,14 @@
         if ((v)->len) \
             qsort((v)->items, (v)->len, sizeof(*(v)->items), (compare)); \
     } while (0)
+/* Gives back the room of a vector that is nearly empty, and was not once. */
+#define vec_shrink(v) \
+    do { \
+        if ((v)->cap > 64 && (v)->len < (v)->cap / 4) { \
+            (v)->cap = MAX((v)->len * 2, (size_t)8); \
+            (v)->items = xreallocarray((v)->items, (v)->cap, sizeof(*(v)->items)); \
+        } \
+    } while (0)
 #define vec_clear(v) ((void)((v)->len = 0))
 #define vec_release(v) \
     do { \

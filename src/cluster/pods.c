@@ -230,8 +230,10 @@ static void ports_remove(port_vec *set, const struct host_port *ports, uint32_t 
         if (at == len || host_port_cmp(&ports[at], &set->items[i]) != 0)
             set->items[kept++] = set->items[i];
     }
-    if (len)
-        set->len = kept;
+    if (!len)
+        return;
+    set->len = kept;
+    vec_shrink(set); /* one pod may have thousands */
 }
 
 /* Those of all these pods are taken. */

@@ -61,12 +61,32 @@ static void test_swap_remove(void **state)
     vec_release(&numbers);
 }
 
+static void test_shrink(void **state)
+{
+    (void)state;
+    VEC(int) numbers = { 0 };
+    for (int i = 0; i < 1000; i++)
+        *vec_push(&numbers) = i;
+    numbers.len = 300;
+    vec_shrink(&numbers);
+    assert_true(numbers.cap >= 1000);
+    numbers.len = 20;
+    vec_shrink(&numbers);
+    assert_int_equal(numbers.cap, 40);
+    assert_int_equal(numbers.items[19], 19);
+    vec_clear(&numbers);
+    vec_shrink(&numbers); /* it is small */
+    assert_int_equal(numbers.cap, 40);
+    vec_release(&numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_push_and_iterate),
         cmocka_unit_test(test_reserve),
         cmocka_unit_test(test_swap_remove),
+        cmocka_unit_test(test_shrink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

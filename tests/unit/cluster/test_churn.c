@@ -134,10 +134,33 @@ static void test_updates(void **state)
     fixture_release(&f);
 }
 
+/* A pod with thousands of host ports leaves no room for as many behind. */
+static void test_many_ports(void **state)
+{
+    (void)state;
+    enum { PORTS = 3000 };
+    struct fixture f;
+    FIXTURE_BARE(&f);
+    _cleanup_(strbuf_release) struct strbuf ports = { 0 };
+    for (int i = 1; i <= PORTS; i++)
+        strbuf_printf(&ports, "{containerPort: 1, hostPort: %d}, ", i);
+    fixture_load(&f, "{kind: Node, metadata: {name: a}}");
+    fixture_loadf(
+        &f, "{kind: Pod, metadata: {name: p}, spec: {nodeName: a, containers: [{name: c, ports: [%s]}]}}",
+        ports.text);
+    const struct node_entry *node = cluster_node(&f.cluster, fixture_row(&f, "a"));
+    assert_int_equal(node->ports.len, PORTS);
+    cluster_remove_pod(&f.cluster, f.last_pod);
+    assert_int_equal(node->ports.len, 0);
+    assert_true(node->ports.cap < 100);
+    fixture_release(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_many_ports),
         cmocka_unit_test(test_updates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
