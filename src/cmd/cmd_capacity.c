@@ -140,6 +140,10 @@ static int run(void *given, const struct texts *words)
     };
     if (input_check_nodes(&input, &err) < 0)
         return fail(EXIT_INPUT, &err);
+    vec_for(&input.templates.items, template)
+        if (template->share > 1 && !settings->together)
+            return usage_error(&command_capacity, "%u=TEMPLATE, copies in a set, goes with --together",
+                               template->share);
     if (settings->input.output == OUTPUT_REVIEW && input.templates.items.len > 1 && !settings->together)
         return usage_error(&command_capacity,
                            "-o cluster-capacity-json is about one template, or several with --together");
@@ -160,7 +164,8 @@ const struct command command_capacity = {
              "                      TEMPLATE...",
     .purpose = "Places copies of a pod until one does not fit, each decided as kube-scheduler would decide "
                "it. Pods of the input that wait have their turn first. Copies do not preempt.\n\n"
-               "TEMPLATE is a file with Pods or workloads, or a workload or pod of the input, such as "
+               "TEMPLATE is a file with Pods or workloads (- is standard input), or a workload or pod of the "
+               "input, such as "
                "deploy/shop/web (deploy, rs, sts, ds, rc, job, pod). Several are tried each alone, on the "
                "cluster as it is, or all --together. Nothing is changed anywhere.",
     .examples = KUBECTL_EXAMPLE "  berth capacity -f cluster.json web.yaml\n"

@@ -124,8 +124,9 @@ int templates_read(struct templates *templates, const char *const *words, size_t
         r = cut_share(&word, &share, err);
         if (r < 0)
             break;
-        bool is_file = access(word.ptr, F_OK) == 0 || str_ends_with(word, STR(".yaml")) ||
-                       str_ends_with(word, STR(".yml")) || str_ends_with(word, STR(".json"));
+        bool is_file = str_is(word, "-") || access(word.ptr, F_OK) == 0 ||
+                       str_ends_with(word, STR(".yaml")) || str_ends_with(word, STR(".yml")) ||
+                       str_ends_with(word, STR(".json"));
         r = is_file ? read_file(templates, word.ptr, share, is_strict, load, err)
                     : find(templates, word, share, load, err);
     }

@@ -2,6 +2,7 @@
  *
  * A word of the command line names templates:
  *     web.yaml              each Pod, and each workload, in a file; its other objects (claims) join the input
+ *     -                     the same of standard input
  *     deploy/shop/web       a workload or a pod of the input; KIND/NAME is in the namespace default
  *     3=deploy/shop/web     three copies for each copy of the others, where several are placed together
  *

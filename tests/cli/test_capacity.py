@@ -164,6 +164,12 @@ class Templates(Case):
         self.assertEqual([(row["name"], row["fits"]) for row in report["templates"]], [("p", 2), ("web", 4)])
         self.assertEqual(report["summary"]["pending"] + report["summary"]["placedFirst"], 0)
 
+    def test_standard_input(self):
+        result = self.berth("capacity", "-f", self.write("c.json", self.NODES), "-o", "json", "-",
+                            stdin=json.dumps(cli.pod("web", cpu="1")))
+        self.assertEqual((result.code, result.json["templates"][0]["fits"]), (0, 4), result.err)
+        self.refuse(self.berth("capacity", "-f", self.path("c.json"), "-"), "-: has no Pod and no workload to copy")
+
     def test_what_a_file_brings_along(self):
         claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"},
                  "spec": {"accessModes": ["ReadWriteOncePod"], "volumeName": "v"}, "status": {"phase": "Bound"}}
@@ -192,6 +198,8 @@ class Templates(Case):
         self.refuse(self.run_capacity([cli.pod("p")], self.template(cli.pod("web"))), "has no nodes")
         self.refuse(self.run_capacity(self.NODES, "web"), '"web" is neither a file nor')
         self.refuse(self.run_capacity(self.NODES, "deploy/shop/web"), "no Deployment shop/web in the input\n")
+        self.refuse(self.run_capacity(self.NODES, "3=" + self.template(cli.pod("web"))),
+                    "3=TEMPLATE, copies in a set, goes with --together")
         in_shop = [*self.NODES, cli.workload("Deployment", "web", namespace="shop")]
         self.refuse(self.run_capacity(in_shop, "deploy/web"), "no Deployment default/web in the input; did you mean "
                     "deploy/shop/web?")
