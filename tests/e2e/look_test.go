@@ -11,10 +11,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// simulated are the decisions of `berth simulate -o json`.
+// simulated is the part of the output of `berth simulate -o json` that tests check.
 type simulated struct {
-	Placements []struct{ Pod, Node, Message string }
-	Summary    struct{ Nodes, Running, Scheduled, Pending int }
+	Summary struct{ Nodes, Running, Scheduled, Pending int }
 }
 
 // A snapshot of a cluster gives the decisions of the cluster; so does an anonymized one, which contains no names.

@@ -41,7 +41,7 @@ type replayed struct {
 	}
 }
 
-// listed is a recording as `berth replay --list -o json` has it.
+// listed is a recording as `berth replay --list -o json` has it, in a RecordingList.
 type listed struct {
 	Recording        string
 	From, To         time.Time
@@ -49,6 +49,14 @@ type listed struct {
 	Bytes            int64
 	Repeatable       bool
 	Cut              string
+}
+
+// list is what `berth replay --list -o json` has of the folder of the test.
+func (e *env) list() []listed {
+	e.Helper()
+	var list struct{ Items []listed }
+	e.berth(e.argv[0], &list, "replay", "--list", "-o", "json", e.record())
+	return list.Items
 }
 
 // berth runs a command of the program with an empty environment, in its own folder, and decodes its output.
@@ -266,16 +274,14 @@ func TestRecordingOfAKilledScheduler(t *testing.T) {
 		total += 150
 		e.await("most are bound", func() bool { return e.o.Bound() >= total-100 })
 		e.eventually("decisions are on the disk", func() error { // the last moment is not
-			var list []listed
-			if e.berth(e.argv[0], &list, "replay", "--list", "-o", "json", e.record()); len(list) != i+1 || list[i].Decisions < 40 {
+			if list := e.list(); len(list) != i+1 || list[i].Decisions < 40 {
 				return fmt.Errorf("%+v", list)
 			}
 			return nil
 		})
 		p.Kill()
 	}
-	var list []listed
-	e.berth(e.argv[0], &list, "replay", "--list", "-o", "json", e.record())
+	list := e.list()
 	if len(list) != 3 {
 		t.Fatalf("%d recordings of 3 processes: %+v", len(list), list)
 	}
@@ -317,8 +323,7 @@ func TestRecordingIsBounded(t *testing.T) {
 	}
 	_, err := p.Terminate(patience)
 	e.must(err)
-	var list []listed
-	e.berth(e.argv[0], &list, "replay", "--list", "-o", "json", e.record())
+	list := e.list()
 	var kept int64
 	for _, each := range list {
 		kept += each.Bytes
