@@ -14,7 +14,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ import urllib.request
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 import cli  # noqa: E402
+from ports import free_port  # noqa: E402
 
 PROGRAMS = ("chromium", "chromedriver")
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # how WebDriver writes a reference to an element
@@ -53,9 +53,7 @@ class Browser:
 
     def __init__(self, width=1280, height=900, insecure=False):
         self.folder = tempfile.mkdtemp(prefix="berth-browser-")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         environment = {"PATH": os.environ["PATH"], "HOME": self.folder, "TZ": "UTC", "LANG": "C.UTF-8"}
         self.driver = subprocess.Popen(["chromedriver", "--port=%d" % self.port], env=environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

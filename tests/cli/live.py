@@ -4,13 +4,13 @@ import http.server
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import threading
 import time
 
 import cli
+from ports import free_port
 
 
 KINDS = ["Pod", "Node", "Namespace", "Service", "PersistentVolume", "PersistentVolumeClaim", "ReplicationController",
@@ -112,11 +112,6 @@ def api_server(pair=None, handler=Handler):
             server.ended.set()
             server.shutdown()
             thread.join()
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return found.getsockname()[1]
 
 
 class Live(cli.Case):

@@ -11,7 +11,7 @@ import time
 import urllib.parse
 
 import cli
-import live
+from ports import free_port
 
 PATIENCE_S = 120
 MERGE_PATCH = "application/merge-patch+json"
@@ -117,7 +117,7 @@ class Served(Cluster):
     """One whose scheduler serves its pages to clients of the cluster. `flags` lead a command there."""
 
     def __init__(self, case, *args, scheduler=(), port=None):
-        kubeconfig, folder, self.port = case.path("served-kubeconfig"), case.path("certificates"), port or live.free_port()
+        kubeconfig, folder, self.port = case.path("served-kubeconfig"), case.path("certificates"), port or free_port()
         self.certificate = os.path.join(folder, "kube-scheduler.crt")
         self.flags = ["--server", "https://127.0.0.1:%d" % self.port, "--kubeconfig", kubeconfig,
                       "--certificate-authority", self.certificate]

@@ -20,6 +20,7 @@ import cli
 import live
 import server
 from cli import node, pod  # noqa: F401, for the tests
+from ports import free_port
 from relay import Relay
 
 COMMAND = shlex.split(os.environ.get("LIVE_SCHEDULER", "")) or [cli.BERTH, "scheduler"]
@@ -182,7 +183,7 @@ class Case(cli.Case):
         fields of its configuration file, of which connection and election are set here."""
         name = name or "scheduler-%d" % len(self.schedulers)
         kubeconfig = self.write(name + ".kubeconfig", self.server.scheduler_access.kubeconfig(access))
-        port = server.free_port()
+        port = free_port()
         argv = COMMAND + serving_flags() + ["--secure-port=%d" % port, "--authentication-kubeconfig", kubeconfig,
                                             "--authorization-kubeconfig", kubeconfig, "--v=2"]
         if config is None:

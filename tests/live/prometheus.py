@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 
 import server
+from ports import free_port
 
 
 def needs(program):
@@ -105,7 +106,7 @@ class Prometheus:
     """A process that scrapes these jobs."""
 
     def __init__(self, case, jobs, **config):
-        self.case, self.port = case, server.free_port()
+        self.case, self.port = case, free_port()
         self.url = "http://127.0.0.1:%d" % self.port
         self.log = case.path("prometheus.log")
         path = case.write("prometheus.yaml", json.dumps({**config, "scrape_configs": jobs}))

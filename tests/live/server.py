@@ -17,7 +17,6 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
 import tempfile
@@ -27,12 +26,9 @@ import urllib.parse
 import urllib.request
 
 import cli
+from ports import free_port
 
 PATIENCE = 120  # seconds; matters for failures only
-# Ports for servers: outside of the kernel's ephemeral range, where a connection could take the port of a server that
-# restarts, and outside of those of tests/e2e. Processes that run beside each other begin at different ones.
-PORT_FIRST, PORT_COUNT = 30000, 2768
-port_next = os.getpid() * 43 % PORT_COUNT
 HISTORY = 200  # changes that the embedded server keeps for watches
 
 # Where a kind is: the path in front of it, its plural, whether it has a namespace.
@@ -52,20 +48,6 @@ KINDS = {kind: (path, plural, scope == "namespaced") for kind, path, plural, sco
     ResourceSlice          apis/resource.k8s.io/v1    resourceslices         cluster
     ResourceClaim          apis/resource.k8s.io/v1    resourceclaims         namespaced
 """.strip().splitlines())}
-
-
-def free_port():
-    """Each once."""
-    global port_next
-    for _ in range(PORT_COUNT):
-        port = PORT_FIRST + port_next
-        port_next = (port_next + 1) % PORT_COUNT
-        try:
-            with socket.create_server(("127.0.0.1", port)):
-                return port
-        except OSError:
-            pass
-    raise RuntimeError("no port is free")
 
 
 class Access:

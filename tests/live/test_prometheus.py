@@ -9,6 +9,7 @@ import threading
 import time
 
 from case import Case, cli, live, main, node, server
+from ports import free_port
 from prometheus import Exporter, Fake, Prometheus, matrix, needs, vector, write
 
 GI = 1 << 30
@@ -342,7 +343,7 @@ class Wrong(Samples):
         self.assertRegex(scheduler.log(), r"Samples cannot be fetched.*query nodes\.\w+: no answer within 20000 ms")
 
     def test_no_server(self):
-        scheduler = self.start(INTERVAL, "--samples-prometheus", "http://127.0.0.1:%d" % server.free_port(), config=BY_USE)
+        scheduler = self.start(INTERVAL, "--samples-prometheus", "http://127.0.0.1:%d" % free_port(), config=BY_USE)
         self.wait("it is counted", lambda: self.source(scheduler, "berth_sampler_errors_total"))
         self.seen()
 
