@@ -25,7 +25,7 @@ bool opt_time_parse(struct str text, struct opt_time *ret)
 
 READ(time_read)
 {
-    struct str text = { yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
+    struct str text = doc_text(val);
     if (!yyjson_is_str(val) || !opt_time_parse(text, at))
         return record_expected(reader, path, val, "a time such as 2006-01-02T15:04:05Z");
     return 0;
@@ -109,7 +109,7 @@ READ(amount_read)
 {
     struct quantity *amount = at;
     char digits[DECIMAL_LEN_MAX];
-    struct str text = { 0 };
+    struct str text = doc_text(val);
     if (yyjson_is_uint(val)) {
         *amount = quantity_from_int((int64_t)MIN(yyjson_get_uint(val), (uint64_t)INT64_MAX));
         return 0;
@@ -118,9 +118,7 @@ READ(amount_read)
         *amount = quantity_from_int(yyjson_get_sint(val));
         return 0;
     }
-    if (yyjson_is_str(val) && yyjson_get_len(val) <= UINT32_MAX)
-        text = (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
-    else if (yyjson_is_raw(val) && yyjson_get_len(val) <= UINT32_MAX) /* too big for a machine's number */
+    if (yyjson_is_raw(val) && yyjson_get_len(val) <= UINT32_MAX) /* too big for a machine's number */
         text = (struct str){ yyjson_get_raw(val), (uint32_t)yyjson_get_len(val) };
     else if (yyjson_is_real(val)) /* the shortest digits: 0.1 is meant, and exact digits would round up */
         text = decimal_format(yyjson_get_real(val), DECIMAL_JSON, digits);

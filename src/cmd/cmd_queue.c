@@ -124,8 +124,8 @@ static void reason_cell(struct grid *grid, yyjson_val *pod)
     if (gate.len)
         strbuf_printf(&text, "held back by " STR_FMT, STR_ARG(gate));
     yyjson_arr_foreach(doc_items(yyjson_obj_get(pod, "rejectedBy")), i, len, plugin) {
-        struct str name = { yyjson_get_str(plugin), (uint32_t)yyjson_get_len(plugin) };
-        if (name.ptr && !str_eq(name, gate))
+        struct str name = doc_text(plugin);
+        if (name.len && !str_eq(name, gate))
             strbuf_printf(&text, "%s" STR_FMT, text.len ? " " : "", STR_ARG(name));
     }
     grid_cell(grid, PAINT_NONE, "%s", text.len ? text.text : "-");

@@ -17,7 +17,7 @@ static size_t count_of(yyjson_val *val)
 
 static bool is_own_member(yyjson_val *key)
 {
-    struct str name = record_text(key);
+    struct str name = doc_text(key);
     return str_is(name, "apiVersion") || str_is(name, "kind") || str_is(name, "metadata");
 }
 
@@ -27,7 +27,7 @@ static void keep_strings(yyjson_val *vals, size_t len, struct arena *arena,
     for (size_t i = 0; i < len; i++) {
         bool has_text = unsafe_yyjson_is_str(&vals[i]) || unsafe_yyjson_is_raw(&vals[i]);
         if (has_text && unsafe_yyjson_get_len(&vals[i]) <= UINT32_MAX)
-            vals[i].uni.str = keep(arena, record_text(&vals[i])).ptr;
+            vals[i].uni.str = keep(arena, doc_text(&vals[i])).ptr;
     }
 }
 
@@ -107,7 +107,7 @@ static struct record_view view_of(yyjson_val *val)
 {
     struct record_view view = { 0 };
     if (yyjson_is_str(val))
-        view = (struct record_view){ .type = VIEW_TEXT, .text = record_text(val) };
+        view = (struct record_view){ .type = VIEW_TEXT, .text = doc_text(val) };
     else if (yyjson_is_bool(val))
         view = (struct record_view){ .type = VIEW_FLAG, .number = yyjson_get_bool(val) };
     else if (yyjson_is_sint(val) || (yyjson_is_uint(val) && yyjson_get_uint(val) <= INT64_MAX))
@@ -135,7 +135,7 @@ struct str json_tree_key(yyjson_val *tree, struct str path, uint32_t index)
         return (struct str){ 0 };
     yyjson_obj_foreach(val, i, max, key, item)
         if (i == index)
-            return record_text(key);
+            return doc_text(key);
     return (struct str){ 0 };
 }
 
@@ -159,7 +159,7 @@ WRITE(rest_write)
     yyjson_val *tree = *(yyjson_val *const *)at, *key, *item;
     size_t i, max;
     yyjson_obj_foreach(doc_items(tree), i, max, key, item) {
-        json_key(writer->json, record_text(key));
+        json_key(writer->json, doc_text(key));
         record_write_value(writer->json, item);
     }
 }

@@ -130,8 +130,7 @@ static void put_found(struct strbuf *out, const yyjson_val *value, bool secret)
         strbuf_puts(out, yyjson_is_real(val) && !strpbrk(digits.text, ".e") ? ".0" : "");
     } else {
         strbuf_puts(out, "the string \"");
-        size_t len = MIN(yyjson_get_len(val), (size_t)UINT32_MAX);
-        path_print_shown(out, (struct str){ yyjson_get_str(val), (uint32_t)len }, SHOWN_BYTES_MAX);
+        path_print_shown(out, doc_text(val), SHOWN_BYTES_MAX);
         strbuf_putc(out, '"');
     }
 }

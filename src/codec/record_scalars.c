@@ -20,7 +20,7 @@ int record_read_str(struct record_reader *reader, const struct path *path, yyjso
 {
     if (!yyjson_is_str(val))
         return record_expected(reader, path, val, "a string");
-    struct str text = record_text(val);
+    struct str text = doc_text(val);
     if (reader->mode & RECORD_C_STRINGS && text.len && memchr(text.ptr, '\0', text.len))
         return record_complain(reader, path, val, "a zero byte is not allowed");
     *ret = record_keep(reader, text);
@@ -114,7 +114,7 @@ READ(base64_read)
 {
     if (!yyjson_is_str(val))
         return record_expected(reader, path, val, "base64 text");
-    struct str text = record_text(val);
+    struct str text = doc_text(val);
     char *bytes = arena_alloc(reader->arena, base64_bytes_max(text.len) + 1);
     ptrdiff_t len = base64_decode(text, bytes);
     if (len < 0)
@@ -435,7 +435,7 @@ void record_write_value(struct json_writer *json, yyjson_val *val)
     if (yyjson_is_obj(val)) {
         json_begin_object(json);
         yyjson_obj_foreach(val, i, max, key, item) {
-            json_key(json, record_text(key));
+            json_key(json, doc_text(key));
             record_write_value(json, item);
         }
         json_end_object(json);
@@ -445,7 +445,7 @@ void record_write_value(struct json_writer *json, yyjson_val *val)
             record_write_value(json, item);
         json_end_array(json);
     } else if (yyjson_is_str(val)) {
-        json_str(json, record_text(val));
+        json_str(json, doc_text(val));
     } else if (yyjson_is_uint(val)) {
         json_uint(json, yyjson_get_uint(val));
     } else if (yyjson_is_sint(val)) {

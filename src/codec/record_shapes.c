@@ -324,7 +324,7 @@ READ(map_read)
                                   (uint32_t)yyjson_obj_size(val) };
     yyjson_val *key, *item;
     yyjson_obj_foreach(val, i, max, key, item) {
-        struct path here = { .parent = path, .name = record_text(key), .subscript = true };
+        struct path here = { .parent = path, .name = doc_text(key), .subscript = true };
         char *entry = list->items + i * size;
         int r = record_read_str(reader, &here, key, (struct str *)(void *)entry);
         if (r == 0 && kind->item && (!yyjson_is_null(item) || kind->item->reads_null))

@@ -80,7 +80,7 @@ static int read_fields(struct record_reader *reader, const struct path *path, yy
     size_t i, max;
     yyjson_val *key, *item;
     yyjson_obj_foreach(val, i, max, key, item) {
-        struct path here = { .parent = path, .name = record_text(key) };
+        struct path here = { .parent = path, .name = doc_text(key) };
         const struct record_field *field = record_own_field(type, here.name), *unnamed;
         char *into = record;
         if (field && (is_newer(field, reader->version) || field->flags & RECORD_REST))

@@ -2,6 +2,7 @@
 #ifndef CODEC_RECORD_STRUCT_H
 #define CODEC_RECORD_STRUCT_H
 
+#include "codec/doc.h"
 #include "codec/record.h"
 
 /* The row of that name in this very table, and the row without a name; NULL: there is none. */
@@ -43,11 +44,6 @@ RECORD_KIND(ITEM_STR, struct str);
 /* Sorts the entries of a map by key; of equal ones the last is kept. Returns a key that was there twice; without a
  * pointer: there was none. */
 struct str record_sort_entries(struct record_list *list, size_t size);
-
-static inline struct str record_text(yyjson_val *val)
-{
-    return (struct str){ yyjson_get_str(val), (uint32_t)MIN(yyjson_get_len(val), (size_t)UINT32_MAX) };
-}
 
 static inline size_t record_item_size(const struct record_kind *kind, const struct record_field *field)
 {

@@ -91,7 +91,7 @@ static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth);
 static int compare_keys(const void *a, const void *b)
 {
     yyjson_val *left = *(yyjson_val *const *)a, *right = *(yyjson_val *const *)b;
-    return str_cmp(record_text(left), record_text(right));
+    return str_cmp(doc_text(left), doc_text(right));
 }
 
 static void emit_object(struct writer *writer, yyjson_val *object, unsigned depth)
@@ -106,7 +106,7 @@ static void emit_object(struct writer *writer, yyjson_val *object, unsigned dept
     emit(writer, &event,
          yaml_mapping_start_event_initialize(&event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
     vec_for(&keys, key) {
-        emit_string(writer, record_text(*key));
+        emit_string(writer, doc_text(*key));
         emit_value(writer, yyjson_obj_iter_get_val(*key), depth);
     }
     emit(writer, &event, yaml_mapping_end_event_initialize(&event));
@@ -131,7 +131,7 @@ static void emit_value(struct writer *writer, yyjson_val *val, unsigned depth)
     else if (yyjson_is_arr(val) && depth < DOC_DEPTH_MAX)
         emit_list(writer, val, depth + 1);
     else if (yyjson_is_str(val))
-        emit_string(writer, record_text(val));
+        emit_string(writer, doc_text(val));
     else if (yyjson_is_ctn(val))
         emit_scalar(writer, STR("null"), YAML_PLAIN_SCALAR_STYLE);
     else

@@ -6,7 +6,7 @@
 
 READ(duration_read)
 {
-    struct str text = { yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
+    struct str text = doc_text(val);
     if (!yyjson_is_str(val) || !duration_parse(text, at))
         return record_expected(reader, path, val, "a duration such as \"1m30s\"");
     return 0;

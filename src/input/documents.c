@@ -65,7 +65,7 @@ static int walk_items(struct documents *documents, const struct doc *doc, yyjson
 static int no_object(const struct doc *doc, yyjson_val *val, struct error *err)
 {
     enum { SHOWN_RUNES_MAX = 60 };
-    struct str text = { yyjson_get_str(val), yyjson_get_len(val) };
+    struct str text = doc_text(val);
     struct str rest = text, line = str_cut(&rest, '\n');
     struct str shown = { line.ptr, utf8_offset(line, MIN(utf8_runes(line), (size_t)SHOWN_RUNES_MAX)) };
     if (!yyjson_is_str(val))

@@ -300,7 +300,7 @@ static bool allowed_by_annotation(struct apply *apply, struct field_set *allowed
     yyjson_doc *doc = yyjson_read(yyjson_mut_get_str(text), yyjson_mut_get_len(text), 0);
     yyjson_val *root = yyjson_doc_get_root(doc);
     bool usable = yyjson_is_obj(root) && tree_depth_within(root, SCHEMA_DEPTH_MAX) &&
-                  str_eq(val_str(yyjson_obj_get(root, "apiVersion")), apply->self.api_version);
+                  str_eq(doc_text(yyjson_obj_get(root, "apiVersion")), apply->self.api_version);
     if (usable) {
         yyjson_mut_val *last = yyjson_val_mut_copy(apply->doc, root);
         struct field_set differs = { 0 };

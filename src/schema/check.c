@@ -201,7 +201,7 @@ static void check_time(struct check *check, yyjson_val *val, bool micro)
         return;
     }
     /* MicroTime needs six digits of a fraction. */
-    struct str text = val_str(val), tail = str_slice(text, MIN(text.len, 19), text.len);
+    struct str text = doc_text(val), tail = str_slice(text, MIN(text.len, 19), text.len);
     bool six = tail.len > 7 && tail.ptr[0] == '.' && (unsigned)(tail.ptr[6] - '0') < 10 &&
                (unsigned)(tail.ptr[7] - '0') > 9;
     bool parsed = timestamp_parse(text, &time);
@@ -221,7 +221,7 @@ static void check_quantity(struct check *check, yyjson_val *val)
 {
     struct quantity amount;
     char digits[DECIMAL_LEN_MAX];
-    struct str text = val_str(val);
+    struct str text = doc_text(val);
     if (yyjson_is_real(val))
         text = decimal_format(yyjson_get_real(val), DECIMAL_JSON, digits);
     if (yyjson_is_int(val) || quantity_parse(text, &amount) == 0)
@@ -238,7 +238,7 @@ static void check_bytes(struct check *check, const struct schema_value *value, s
         mismatch(check, value, go, val);
         return;
     }
-    struct str text = val_str(val);
+    struct str text = doc_text(val);
     char *bytes = xmalloc(base64_bytes_max(text.len) + 1);
     if (base64_decode(text, bytes) < 0) {
         size_t at = 0;
@@ -276,7 +276,7 @@ static void each_member(struct check *check, yyjson_val *object, const void *con
     size_t i, max;
     yyjson_val *key, *val;
     yyjson_obj_foreach(doc_items(object), i, max, key, val) {
-        struct str name = val_str(key);
+        struct str name = doc_text(key);
         bool twice = false;
         if (small) {
             yyjson_val *first = yyjson_obj_getn(object, name.ptr, name.len);

@@ -103,7 +103,7 @@ static bool read_node(struct field_set *set, yyjson_val *fields, struct arena *a
     size_t i, max;
     yyjson_val *key, *val;
     yyjson_obj_foreach(fields, i, max, key, val) {
-        struct str name = val_str(key);
+        struct str name = doc_text(key);
         if (str_is(name, ".")) {
             set->bits = FIELD_MEMBER;
             continue;
@@ -167,7 +167,7 @@ static void print_key(struct strbuf *out, struct str json)
     if (yyjson_is_obj(root))
         yyjson_obj_foreach(root, i, max, key, val) {
             char *text = yyjson_val_write(val, 0, NULL);
-            strbuf_printf(out, "%s" STR_FMT "=%s", i ? "," : "", STR_ARG(val_str(key)), text ? text : "");
+            strbuf_printf(out, "%s" STR_FMT "=%s", i ? "," : "", STR_ARG(doc_text(key)), text ? text : "");
             free(text);
         }
     strbuf_putc(out, ']');

@@ -41,7 +41,7 @@ struct managed_entry *managed_get(struct managed *managed, const struct managed_
 static struct str text_of(yyjson_val *object, const char *name)
 {
     yyjson_val *val = yyjson_obj_get(object, name);
-    return yyjson_is_str(val) ? val_str(val) : (struct str){ 0 };
+    return yyjson_is_str(val) ? doc_text(val) : (struct str){ 0 };
 }
 
 static bool read_entry(struct managed *managed, yyjson_val *val)

@@ -274,7 +274,7 @@ static void write_raw_member(struct json_writer *json, yyjson_val *key, yyjson_v
 {
     size_t len;
     char *text = yyjson_val_write(val, 0, &len);
-    json_key(json, val_str(key));
+    json_key(json, doc_text(key));
     json_raw(json, (struct str){ text ? text : "null", text ? (uint32_t)len : 4 });
     free(text);
 }
@@ -291,7 +291,7 @@ static void write_custom_fields(struct document *doc, yyjson_val *properties)
                     str_from(common_fields[i].description));
     if (yyjson_is_obj(properties))
         yyjson_obj_foreach(properties, i, max, key, val) {
-            if (!is_common(val_str(key)))
+            if (!is_common(doc_text(key)))
                 write_raw_member(json, key, val);
         }
     json_end_object(json);

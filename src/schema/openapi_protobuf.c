@@ -129,7 +129,7 @@ static void put_any(struct strbuf *out, uint32_t tag, yyjson_val *val)
 
 static void put_parameter(struct strbuf *out, uint32_t tag, yyjson_val *val)
 {
-    struct str in = val_str(yyjson_obj_get(val, "in"));
+    struct str in = doc_text(yyjson_obj_get(val, "in"));
     bool body = str_is(in, "body"), path = str_is(in, "path");
     size_t item = protobuf_begin(out, tag), parameter = protobuf_begin(out, 1);
     size_t kind = protobuf_begin(out, body ? 1 : 2);
@@ -149,7 +149,7 @@ static void put_named(struct strbuf *out, const struct row *row, yyjson_val *obj
     size_t all = protobuf_begin(out, row->tag);
     yyjson_obj_foreach(object, i, max, key, val) {
         size_t one = protobuf_begin(out, row->wrap);
-        protobuf_put_bytes(out, 1, val_str(key));
+        protobuf_put_bytes(out, 1, doc_text(key));
         size_t value = protobuf_begin(out, 2);
         size_t inner = row->value_wrap ? protobuf_begin(out, row->value_wrap) : 0;
         put_message(out, row->message, val);
@@ -176,7 +176,7 @@ static void put_value(struct strbuf *out, const struct row *row, yyjson_val *val
     size_t wrapped = row->wrap ? protobuf_begin(out, row->tag) : 0;
     uint32_t tag = row->wrap ? row->wrap : row->tag;
     if (row->how == TEXT)
-        protobuf_put_bytes(out, tag, val_str(val));
+        protobuf_put_bytes(out, tag, doc_text(val));
     else if (row->how == FLAG)
         protobuf_put_number(out, tag, yyjson_get_bool(val));
     else if (row->how == ANY)
@@ -207,10 +207,10 @@ static void put_message(struct strbuf *out, const struct message *message, yyjso
     if (!message->extensions)
         return;
     yyjson_obj_foreach(object, i, max, key, val) {
-        if (!str_starts_with(val_str(key), STR("x-")))
+        if (!str_starts_with(doc_text(key), STR("x-")))
             continue;
         size_t begun = protobuf_begin(out, message->extensions);
-        protobuf_put_bytes(out, 1, val_str(key));
+        protobuf_put_bytes(out, 1, doc_text(key));
         put_any(out, 2, val);
         protobuf_end(out, begun);
     }

@@ -76,7 +76,7 @@ static int check_operations(const struct patch_request *request, yyjson_val *pat
         if (!yyjson_is_obj(operation))
             return bad_operation(err, operation, "value of type handlers.jsonPatchOp");
         yyjson_obj_foreach(operation, j, members, key, val) {
-            struct str name = val_str(key);
+            struct str name = doc_text(key);
             bool text = str_is(name, "op") || str_is(name, "path") || str_is(name, "from");
             if (text && !yyjson_is_str(val) && !yyjson_is_null(val)) {
                 char into[64];

@@ -165,7 +165,7 @@ static bool op_move(struct run *run, yyjson_val *operation, struct str path)
 {
     struct str name;
     yyjson_val *from = text_of(operation, "from");
-    yyjson_mut_val *parent = from ? resolve(run, val_str(from), &name) : NULL;
+    yyjson_mut_val *parent = from ? resolve(run, doc_text(from), &name) : NULL;
     yyjson_mut_val *val = parent ? child(run, parent, name) : NULL;
     if (!val || !take_out(run, parent, name))
         return false;
@@ -177,7 +177,7 @@ static bool op_copy(struct run *run, yyjson_val *operation, struct str path)
 {
     struct str name;
     yyjson_val *from = text_of(operation, "from");
-    yyjson_mut_val *parent = from ? resolve(run, val_str(from), &name) : NULL;
+    yyjson_mut_val *parent = from ? resolve(run, doc_text(from), &name) : NULL;
     if (!parent)
         return false;
     yyjson_mut_val *val = child(run, parent, name);
@@ -225,8 +225,8 @@ static bool run_operation(struct run *run, yyjson_val *operation)
 {
     yyjson_val *name = text_of(operation, "op"), *path = text_of(operation, "path");
     for (size_t i = 0; name && path && i < ARRAY_SIZE(operations); i++)
-        if (str_is(val_str(name), operations[i].name))
-            return operations[i].run(run, operation, val_str(path));
+        if (str_is(doc_text(name), operations[i].name))
+            return operations[i].run(run, operation, doc_text(path));
     return false;
 }
 

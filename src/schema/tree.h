@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "codec/doc.h"
 
 struct member {
     struct str name;
@@ -38,13 +39,6 @@ static inline struct str mut_str(yyjson_mut_val *val)
     if (!yyjson_mut_is_str(val))
         return (struct str){ 0 };
     return (struct str){ yyjson_mut_get_str(val), (uint32_t)yyjson_mut_get_len(val) };
-}
-
-static inline struct str val_str(yyjson_val *val)
-{
-    if (!yyjson_is_str(val))
-        return (struct str){ 0 };
-    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
 }
 
 /* For the loops of yyjson, which must not be given NULL. */

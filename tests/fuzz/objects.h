@@ -5,12 +5,6 @@
 #include "api/object.h"
 #include "fuzz/fuzz.h"
 
-static inline struct str fuzz_text(yyjson_val *object, const char *key)
-{
-    yyjson_val *val = yyjson_obj_get(object, key);
-    return (struct str){ yyjson_get_str(val), (uint32_t)yyjson_get_len(val) };
-}
-
 static inline int fuzz_object(const struct doc *doc, yyjson_val *val, enum api_kind kind, struct arena *arena,
                               void (*visit)(struct object *object, struct arena *arena), struct error *err)
 {
@@ -32,13 +26,13 @@ static inline void fuzz_each_object(const struct doc *doc,
 {
     struct arena arena = { 0 };
     struct error err = { 0 };
-    struct str kind = fuzz_text(doc->root, "kind");
+    struct str kind = doc_member_text(doc->root, "kind");
     size_t i, max;
     yyjson_val *items = yyjson_obj_get(doc->root, "items"), *item;
     int r = 0;
     if (yyjson_is_arr(items) && str_ends_with(kind, STR("List"))) {
         enum api_kind of =
-            object_kind_from(fuzz_text(doc->root, "apiVersion"), str_slice(kind, 0, kind.len - 4));
+            object_kind_from(doc_member_text(doc->root, "apiVersion"), str_slice(kind, 0, kind.len - 4));
         yyjson_arr_foreach(items, i, max, item) {
             r = r < 0 ? r : fuzz_object(doc, item, of, &arena, visit, &err);
         }

@@ -117,6 +117,7 @@ class Tidy(unittest.TestCase):
         opening = "/* a.c */\n"
         long_function = "int f(void)\n{\n" + "    g();\n" * 79 + "}\n"
         self.breach("src/base/a.c", opening + "    strcpy(a, b);\n", "src/base/a.c:2: strcpy() is banned")
+        self.breach("src/base/a.c", opening + "    struct str a = { yyjson_get_str(b), 1 };\n", "src/base/a.c:2: a text of a value")
         self.breach("src/base/a.c", opening + "x\n" * 800, "801 lines, at most 799")
         self.breach("src/base/a.c", opening + long_function, "src/base/a.c:3: a function of 81 lines")
         self.breach("src/base/a.c", opening + "\tint a;\n", "a tab")

@@ -12,6 +12,7 @@
 #include <yyjson.h>
 
 #include "base/map.h"
+#include "codec/doc.h"
 #include "unit/cel/cases.h"
 
 enum { TEXTS_MAX = 700 }; /* struct error holds so much of a text */
@@ -79,9 +80,8 @@ static int check_line(yyjson_val *root, uint32_t rules)
     const char *text = yyjson_get_str(yyjson_obj_get(root, "error"));
     uint64_t cost = yyjson_get_uint(yyjson_obj_get(root, "cost"));
     struct outcome got;
-    evaluate((struct str){ yyjson_get_str(expr), (uint32_t)yyjson_get_len(expr) },
-             yyjson_get_bool(yyjson_obj_get(root, "list")), yyjson_get_bool(yyjson_obj_get(root, "any")),
-             rules, &got);
+    evaluate(doc_text(expr), yyjson_get_bool(yyjson_obj_get(root, "list")),
+             yyjson_get_bool(yyjson_obj_get(root, "any")), rules, &got);
     const char *got_value = got.value.text ? got.value.text : "";
     bool same = strcmp(class, got.class) == 0 && same_text(text, &got.err) &&
                 (strcmp(class, "ok") != 0 || (strcmp(value, got_value) == 0 && cost == got.cost));

@@ -67,6 +67,8 @@ static void test_rejected(void **state)
         { "{kind: Pod, apiVersion: v1}", "name" },
         { "{kind: List, items: {}}", "items: expected a list" },
         { "{kind: List, items: [3]}", "expected a Kubernetes object" },
+        { "[[1, 2]]", "expected a Kubernetes object, not a list" },
+        { "{kind: List, items: [[1, 2]]}", "expected a Kubernetes object, not a list" },
         { "{kind: Pod, apiVersion: v1, metadata: {name: [x]}}", "metadata.name" },
         { "{kind: Pod", ":2:" },
     };

@@ -30,7 +30,7 @@ static inline size_t recorded_cases(const char *path, void (*run)(yyjson_val *li
 
 static inline struct str text_of(yyjson_val *object, const char *name)
 {
-    return val_str(yyjson_obj_get(object, name));
+    return doc_text(yyjson_obj_get(object, name));
 }
 
 /* The type of an object by its apiVersion and kind. */

@@ -26,10 +26,10 @@ static void expect_warnings(const char *what, yyjson_val *line, const struct sch
     size_t i, max, at = 0;
     yyjson_arr_foreach(doc_items(warnings), i, max, warning) {
         /* Others are about fields that are deprecated. */
-        if (str_starts_with(val_str(warning), STR("unknown field")) ||
-            str_starts_with(val_str(warning), STR("duplicate field"))) {
+        if (str_starts_with(doc_text(warning), STR("unknown field")) ||
+            str_starts_with(doc_text(warning), STR("duplicate field"))) {
             expect_text(what, at < problems->strict.len ? problems->strict.items[at] : STR("none"),
-                        val_str(warning));
+                        doc_text(warning));
             at++;
         }
     }

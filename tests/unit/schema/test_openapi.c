@@ -57,7 +57,7 @@ static void check_refs(yyjson_val *val, yyjson_val *types, const char *prefix)
     } else if (yyjson_is_obj(val)) {
         yyjson_obj_foreach(val, i, max, key, item) {
             if (yyjson_equals_str(key, "$ref") && yyjson_is_str(item)) {
-                struct str ref = val_str(item), start = str_from(prefix);
+                struct str ref = doc_text(item), start = str_from(prefix);
                 assert_true(str_starts_with(ref, start));
                 ref = str_slice(ref, start.len, ref.len);
                 if (!yyjson_obj_getn(types, ref.ptr, ref.len))

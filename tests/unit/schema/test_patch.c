@@ -56,7 +56,7 @@ static void expect_object(const char *what, yyjson_val *line, yyjson_val *base, 
     for (size_t i = 0; i < MAX(count, result->problems.strict.len); i++)
         expect_text(what,
                     i < result->problems.strict.len ? result->problems.strict.items[i] : STR("(no warning)"),
-                    i < count ? val_str(yyjson_arr_get(warnings, i)) : STR("(no warning)"));
+                    i < count ? doc_text(yyjson_arr_get(warnings, i)) : STR("(no warning)"));
     yyjson_mut_doc_free(want);
 }
 
