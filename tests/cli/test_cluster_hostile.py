@@ -1,4 +1,5 @@
 """Clients of `berth cluster` that are slow, silent, greedy or broken: the cluster goes on, and its memory is bounded."""
+import io
 import json
 import socket
 import ssl
@@ -13,6 +14,31 @@ CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 
 def config_map(name, size=0):
     return {"metadata": {"name": name}, "data": {"text": "x" * size}}
+
+
+class Answer(io.RawIOBase):
+    """What comes over a connection, some of which was received ahead of reading it."""
+
+    def __init__(self, connection):
+        super().__init__()
+        self.connection, self.ahead = connection, b""
+
+    def receive(self, size):
+        end = len(self.ahead) + size
+        while len(self.ahead) < end:
+            part = self.connection.recv(end - len(self.ahead))
+            if not part:
+                raise AssertionError("the server ended the connection")
+            self.ahead += part
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        part = self.ahead[:len(buffer)] or self.connection.recv(len(buffer))
+        self.ahead = self.ahead[len(part):]
+        buffer[:len(part)] = part
+        return len(part)
 
 
 class Hostile(cli.Case):
@@ -148,9 +174,8 @@ class Hostile(cli.Case):
                 text += part
 
     @staticmethod
-    def events(connection):
+    def events(file):
         """The events of a watch until it ends."""
-        file = connection.makefile("rb")
         while file.readline().strip():
             pass  # the head
         text = b""
@@ -178,16 +203,18 @@ class Hostile(cli.Case):
             watches.append(watch)
         # The answer to a later request: all watches have begun.
         self.assertEqual(self.cluster.request("GET", "/api/v1/nodes")[0], 200)
-        # More than the history keeps.
-        versions = []
+        # More than the history keeps. The first one takes so little meanwhile that it falls behind; a client that takes
+        # nothing for a minute, which is not much on a slow machine, would lose its connection.
+        answer, versions = Answer(watches[0]), []
         for i in range(40):
+            answer.receive(64 << 10)
             status, written = self.cluster.request("PUT", CONFIG_MAPS + "/large-0", config_map("large-0", large + i))
             self.assertEqual(status, 200)
             versions.append(written["metadata"]["resourceVersion"])
         if not cli.sanitized():
             # All of them unread would be 30 * 6 * 2 MiB, and as much again for each change.
             self.assertLess(self.cluster.memory() - before, 256)
-        got = list(self.events(watches[0]))
+        got = list(self.events(io.BufferedReader(answer)))
         self.assertEqual([event["type"] for event in got[:-1] if event["type"] == "BOOKMARK"], ["BOOKMARK"])
         self.assertEqual((got[-1]["type"], got[-1]["object"]["code"]), ("ERROR", 410))
         seen = [event["object"]["metadata"]["resourceVersion"] for event in got if event["type"] == "MODIFIED"]
