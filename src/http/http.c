@@ -162,11 +162,6 @@ static void admit(struct transfer *t)
 }
 
 /* ---- what libcurl waits for ---- */
-struct watched_socket {
-    struct loop_fd fd;
-    struct http_client *client;
-};
-
 /* libcurl finds out itself what happened: several transfers may share the connection. */
 static void act(struct http_client *client, curl_socket_t fd)
 {
@@ -180,10 +175,9 @@ static void look_for_leftovers(struct http_client *client)
     loop_timer_set(client->loop, &client->leftovers_timer, monotonic_ns() + LEFTOVERS_MS * NS_PER_MS);
 }
 
-static void on_socket_ready(struct loop_fd *fd, uint32_t events _unused_)
+void client_act(struct http_client *client, int fd)
 {
-    struct http_client *client = container_of(fd, struct watched_socket, fd)->client;
-    act(client, fd->fd);
+    act(client, fd);
     if (!client->leftovers_timer.place)
         look_for_leftovers(client);
 }
@@ -197,9 +191,9 @@ static void on_leftovers_timer(struct loop_timer *timer)
     uint64_t before = client->deliveries;
     VEC(int) fds = { 0 };
     int running;
-    vec_for(&client->connections, connection)
-        if (connection->users && connection->http2 && !connection->doomed)
-            *vec_push(&fds) = connection->fd;
+    vec_for(&client->connections, at)
+        if ((*at)->users && (*at)->http2 && !(*at)->doomed)
+            *vec_push(&fds) = (*at)->watch.fd;
     vec_for(&fds, fd)
         curl_multi_socket_action(client->multi, *fd, CURL_CSELECT_IN, &running);
     vec_release(&fds);
@@ -213,30 +207,10 @@ static void on_curl_timer(struct loop_timer *timer)
     act(container_of(timer, struct http_client, curl_timer), CURL_SOCKET_TIMEOUT);
 }
 
-static int watch_socket(CURL *easy _unused_, curl_socket_t fd, int what, void *user, void *assigned)
+static int watch_socket(CURL *easy _unused_, curl_socket_t fd, int what, void *user, void *assigned _unused_)
 {
-    struct http_client *client = user;
-    struct watched_socket *watched = assigned;
-    bool is_open = watched && watched->fd.fd >= 0; /* else health_watch() has ended it with its socket */
     uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    if (what == CURL_POLL_REMOVE) {
-        if (is_open)
-            loop_remove(client->loop, &watched->fd);
-        health_watch(client, fd, NULL);
-        free(watched);
-        return 0;
-    }
-    if (is_open) {
-        loop_change(client->loop, &watched->fd, events);
-        return 0;
-    }
-    if (!watched) {
-        watched = xmalloc(sizeof(*watched));
-        curl_multi_assign(client->multi, fd, watched);
-    }
-    *watched = (struct watched_socket){ { fd, events, on_socket_ready }, client };
-    loop_add(client->loop, &watched->fd);
-    health_watch(client, fd, &watched->fd);
+    health_watch(user, fd, what == CURL_POLL_REMOVE ? 0 : events);
     return 0;
 }
 
@@ -329,7 +303,7 @@ static void client_release(struct http_client *client)
         loop_free(client->loop);
     pthread_mutex_destroy(&client->lock);
     idmap_release(&client->transfers);
-    vec_release(&client->connections);
+    health_release(client);
     arena_release(&client->arena);
     free(client);
 }

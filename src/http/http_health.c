@@ -20,12 +20,93 @@
 
 static struct connection *find_connection(struct http_client *client, uint64_t serial)
 {
-    vec_for(&client->connections, connection)
-        if (connection->serial == serial)
-            return connection;
+    vec_for(&client->connections, at)
+        if ((*at)->serial == serial)
+            return *at;
     return NULL;
 }
 
+static struct connection *connection_of(struct http_client *client, int fd)
+{
+    vec_for(&client->connections, at)
+        if ((*at)->watch.fd == fd)
+            return *at;
+    return NULL;
+}
+
+/* A socket whose connecting has ended early is closed by libcurl 7.88 without a word to us: until its number is used
+ * again, what we know under that number may be about another file. Such a connection is neither wanted nor was it
+ * used. */
+static bool is_ours(const struct connection *connection)
+{
+    return connection->serial && (connection->is_wanted || connection->was_used);
+}
+
+/* ---- what the loop waits for ---- */
+/* What libcurl does not wait for any more stays in the loop until something happens on it: then it is the same file
+ * still, which cannot be told before. Most connections are wanted again soon. */
+static void on_ready(struct loop_fd *fd, uint32_t events _unused_)
+{
+    struct connection *connection = container_of(fd, struct connection, watch);
+    struct http_client *client = connection->client;
+    if (connection->is_wanted) {
+        client_act(client, fd->fd);
+    } else {
+        loop_remove(client->loop, fd);
+        connection->is_known = false;
+    }
+}
+
+static void wait_for(struct connection *connection, uint32_t events)
+{
+    struct loop *loop = connection->client->loop;
+    int r = connection->is_known && connection->is_wanted ? loop_change(loop, &connection->watch, events)
+                                                          : -ENOENT;
+    if (r == -ENOENT) {
+        connection->watch.events = events;
+        r = loop_renew(loop, &connection->watch);
+    }
+    connection->is_known = r == 0;
+    connection->is_wanted = true;
+}
+
+/* Libcurl may think that it waits for this number already, which a socket of the same request had before. */
+static struct connection *add_connection(struct http_client *client, int fd, uint64_t serial)
+{
+    struct connection *connection = connection_of(client, fd);
+    uint32_t events = connection && connection->is_wanted ? connection->watch.events : 0;
+    if (!connection)
+        *vec_push(&client->connections) = connection = xmalloc(sizeof(*connection));
+    *connection =
+        (struct connection){ .watch = { .fd = fd, .ready = on_ready }, .client = client, .serial = serial };
+    if (events)
+        wait_for(connection, events);
+    return connection;
+}
+
+static void forget_connection(struct connection *connection)
+{
+    struct http_client *client = connection->client;
+    if (connection->is_known)
+        loop_remove(client->loop, &connection->watch);
+    for (size_t i = 0; i < client->connections.len; i++)
+        if (client->connections.items[i] == connection)
+            vec_swap_remove(&client->connections, i);
+    free(connection);
+}
+
+void health_watch(struct http_client *client, int fd, uint32_t events)
+{
+    struct connection *connection = connection_of(client, fd);
+    if (events)
+        wait_for(connection ? connection : add_connection(client, fd, 0), events);
+    else if (connection && !connection->serial)
+        forget_connection(connection);
+    else if (connection)
+        connection->is_wanted = false;
+}
+
+/* ---- libcurl's sockets ---- */
 static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, struct curl_sockaddr *address)
 {
     struct http_client *client = user;
@@ -33,38 +114,24 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose _unused_, stru
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd < 0)
         return CURL_SOCKET_BAD;
-    *vec_push(&client->connections) = (struct connection){ .serial = ++client->last_connection, .fd = fd };
+    add_connection(client, fd, ++client->last_connection);
     atomic_fetch_add(&client->opened, 1);
     return fd;
 }
 
-void health_watch(struct http_client *client, int fd, struct loop_fd *watched)
-{
-    vec_for(&client->connections, connection)
-        if (connection->fd == fd)
-            connection->watched = watched;
-}
-
-/* libcurl may say only after the end of a socket that it is not to be watched any more. The number may belong to
- * another file by then. */
-static void end_watch(struct http_client *client, struct connection *connection)
-{
-    if (!connection->watched)
-        return;
-    loop_remove(client->loop, connection->watched);
-    connection->watched->fd = -1;
-}
-
 static int close_socket(void *user, curl_socket_t fd)
 {
-    struct http_client *client = user;
-    for (size_t i = 0; i < client->connections.len; i++)
-        if (client->connections.items[i].fd == fd) {
-            end_watch(client, &client->connections.items[i]);
-            vec_swap_remove(&client->connections, i);
-            break;
-        }
+    struct connection *connection = connection_of(user, fd);
+    if (connection)
+        forget_connection(connection);
     return close(fd);
+}
+
+void health_release(struct http_client *client)
+{
+    vec_for(&client->connections, at)
+        free(*at);
+    vec_release(&client->connections);
 }
 
 static void set_int(int fd, int level, int option, int64_t value)
@@ -109,8 +176,9 @@ static void look_up_ports(struct connection *connection)
 {
     struct sockaddr_storage local = { 0 }, peer = { 0 };
     socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
-    if (getsockname(connection->fd, (struct sockaddr *)&local, &local_len) == 0 &&
-        getpeername(connection->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
+    int fd = connection->watch.fd;
+    if (getsockname(fd, (struct sockaddr *)&local, &local_len) == 0 &&
+        getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0) {
         connection->local_port = port_of(&local);
         connection->peer_port = port_of(&peer);
     }
@@ -124,11 +192,13 @@ static void check_soon(struct http_client *client)
 void health_sent(struct transfer *t, int peer_port, int local_port)
 {
     health_done(t);
-    vec_for(&t->client->connections, connection) {
+    vec_for(&t->client->connections, at) {
+        struct connection *connection = *at;
         if (!connection->local_port)
             look_up_ports(connection);
         if (connection->local_port != local_port || connection->peer_port != peer_port)
             continue;
+        connection->was_used = true;
         if (connection->users++ == 0)
             connection->used_ns = monotonic_ns();
         if (connection->http2 && !t->client->health_timer.place)
@@ -161,7 +231,9 @@ static uint32_t silence_of(const struct connection *connection)
 {
     struct tcp_info info = { 0 };
     socklen_t len = sizeof(info);
-    return getsockopt(connection->fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_last_data_recv : 0;
+    return getsockopt(connection->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0
+               ? info.tcpi_last_data_recv
+               : 0;
 }
 
 /* It has no callbacks: its answer goes nowhere. Like every request to this server it goes to this connection. */
@@ -200,7 +272,7 @@ static void give_up(struct http_client *client, struct connection *connection)
     if (connection->doomed)
         return;
     connection->doomed = true;
-    shutdown(connection->fd, SHUT_RDWR);
+    shutdown(connection->watch.fd, SHUT_RDWR);
     atomic_fetch_add(&client->given_up, 1);
 }
 
@@ -233,7 +305,7 @@ int64_t health_check(struct http_client *client, int64_t now_ns)
     bool any = false;
     /* By index: a probe may add connections. */
     for (size_t i = 0; i < client->connections.len; i++) {
-        struct connection *connection = &client->connections.items[i];
+        struct connection *connection = client->connections.items[i];
         if (!connection->users || !connection->http2 || connection->doomed)
             continue;
         any = true;
@@ -252,12 +324,15 @@ static void reset(int fd)
 
 void health_drop_all(struct http_client *client, bool resets)
 {
-    vec_for(&client->connections, connection) {
+    vec_for(&client->connections, at) {
+        struct connection *connection = *at;
         bool was_doomed = connection->doomed;
+        if (!is_ours(connection))
+            continue;
         connection->doomed = true;
         if (resets)
-            reset(connection->fd);
+            reset(connection->watch.fd);
         else if (!was_doomed)
-            shutdown(connection->fd, SHUT_RDWR);
+            shutdown(connection->watch.fd, SHUT_RDWR);
     }
 }

@@ -52,11 +52,14 @@ struct transfer {
     struct strbuf answer;
 };
 
-/* An open socket. Numbers of sockets are used again, serials are not. */
+/* A socket, by its number: numbers are used again, serials are not. */
 struct connection {
-    uint64_t serial;
-    int fd;
-    struct loop_fd *watched;        /* the loop waits for it; NULL: it does not */
+    struct loop_fd watch;
+    struct http_client *client;
+    uint64_t serial;                /* 0: one of libcurl's own, for the answers of its resolver */
+    bool is_known;                  /* to the loop */
+    bool is_wanted;                 /* libcurl waits for it */
+    bool was_used;                  /* a request was sent on it */
     uint16_t local_port, peer_port; /* 0: not looked up yet */
     uint32_t users;                 /* transfers that were sent on it and are not done */
     bool http2, doomed;
@@ -85,7 +88,7 @@ struct http_client {
     struct list waiting, ahead, urgent; /* struct transfer */
     uint32_t ahead_in_a_row;            /* so many of `ahead` started while others waited */
     VEC(CURL *) spare;
-    VEC(struct connection) connections;
+    VEC(struct connection *) connections;
     uint64_t last_connection;
     size_t running; /* that count against in_flight_max */
     struct loop_timer health_timer;
@@ -114,8 +117,8 @@ void transfer_free(struct transfer *transfer);
 
 /* Hooks the client's sockets into an easy handle. */
 void health_attach(struct http_client *client, CURL *easy);
-/* The loop waits for this socket; its number becomes -1 when the socket is closed. NULL: not any more. */
-void health_watch(struct http_client *client, int fd, struct loop_fd *watched);
+/* The loop waits for these events of the socket; 0: not any more. */
+void health_watch(struct http_client *client, int fd, uint32_t events);
 /* The request is about to be written to the connection with these ports. */
 void health_sent(struct transfer *transfer, int peer_port, int local_port);
 void health_done(struct transfer *transfer);
@@ -123,8 +126,12 @@ void health_saw_http2(struct transfer *transfer);
 /* Looks at every connection in use; returns when it wants to look again, or NEVER. */
 int64_t health_check(struct http_client *client, int64_t now_ns);
 void health_drop_all(struct http_client *client, bool resets);
+void health_release(struct http_client *client);
 
 /* http.c */
+
+/* Something happened on the socket. */
+void client_act(struct http_client *client, int fd);
 
 /* So many milliseconds from now, or NEVER. */
 int64_t client_ns_after(int64_t ms);

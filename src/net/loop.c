@@ -170,6 +170,12 @@ int loop_change(struct loop *loop, struct loop_fd *fd, uint32_t events)
     return r;
 }
 
+int loop_renew(struct loop *loop, struct loop_fd *fd)
+{
+    int r = control(loop, EPOLL_CTL_MOD, fd);
+    return r == -ENOENT ? control(loop, EPOLL_CTL_ADD, fd) : r;
+}
+
 /* Events of this turn that were not looked at yet are void as well. */
 void loop_remove(struct loop *loop, struct loop_fd *fd)
 {

@@ -64,6 +64,8 @@ struct loop_fd {
 /* 0 or a negative errno. */
 int loop_add(struct loop *loop, struct loop_fd *fd);
 int loop_change(struct loop *loop, struct loop_fd *fd, uint32_t events);
+/* The same for one that the loop knows only if its descriptor was not closed meanwhile, and its number opened again. */
+int loop_renew(struct loop *loop, struct loop_fd *fd);
 /* Nothing is called any more for it. Before its descriptor is closed. */
 void loop_remove(struct loop *loop, struct loop_fd *fd);
 

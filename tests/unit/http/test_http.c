@@ -422,15 +422,22 @@ static void test_connection_refused(void **state _unused_)
     close(fd);
 }
 
+static int listen_somewhere(struct sockaddr_in *address)
+{
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t len = sizeof(*address);
+    *address = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    assert_int_equal(bind(listener, (struct sockaddr *)address, len), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)address, &len), 0);
+    return listener;
+}
+
 /* A listener that never accepts: the handshake does not complete. */
 static bool check_connect_timeout(int64_t ms)
 {
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(address);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
-    assert_int_equal(listen(listener, 8), 0);
+    struct sockaddr_in address;
+    int listener = listen_somewhere(&address);
     struct http_client *hasty = client_of((struct http_options){ .connect_ms = ms });
     char url[256];
     snprintf(url, sizeof(url), "https://127.0.0.1:%d/", ntohs(address.sin_port));
@@ -482,6 +489,44 @@ static void test_cancel(void **state _unused_)
     assert_failure(&reply, HTTP_LOST, HTTP_FAILURE_CANCELLED);
     assert_int_equal(reply.done, 1);
     reply_release(&reply);
+}
+
+/* Libcurl closes a socket itself whose connecting is cancelled. Its number belongs to other files then, which are left
+ * alone. */
+static void test_cancel_while_connecting(void **state _unused_)
+{
+    enum { FULL = 16, PAIRS = 8 };
+    struct sockaddr_in address;
+    int listener = listen_somewhere(&address), waiting[FULL], pairs[PAIRS][2];
+    for (int i = 0; i < FULL; i++) { /* as many as the listener keeps, and more: others get no answer */
+        waiting[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(waiting[i], (struct sockaddr *)&address, sizeof(address));
+    }
+    struct http_client *hasty = client_of((struct http_options){ 0 });
+    char url[64], byte = 'x';
+    struct reply reply;
+    snprintf(url, sizeof(url), "https://127.0.0.1:%d/", ntohs(address.sin_port));
+    struct http_request request = { .url = url };
+    uint64_t id = send_to(hasty, &request, &reply);
+    while (!http_client_stats(hasty).connections_opened)
+        usleep(1000);
+    http_cancel(hasty, id);
+    reply_wait(&reply);
+    assert_failure(&reply, HTTP_UNSENT, HTTP_FAILURE_CANCELLED);
+    reply_release(&reply);
+    for (int i = 0; i < PAIRS; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
+    http_drop_connections(hasty);
+    http_client_free(hasty);
+    for (int i = 0; i < PAIRS; i++) {
+        assert_int_equal(send(pairs[i][0], &byte, 1, MSG_NOSIGNAL), 1);
+        assert_int_equal(recv(pairs[i][1], &byte, 1, 0), 1);
+        close(pairs[i][0]);
+        close(pairs[i][1]);
+    }
+    for (int i = 0; i < FULL; i++)
+        close(waiting[i]);
+    close(listener);
 }
 
 static void test_not_before(void **state _unused_)
@@ -658,14 +703,10 @@ static void test_reset_connections(void **state _unused_)
 {
     static char body[8 << 20];
     for (int resets = 0; resets < 2; resets++) {
-        int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-        socklen_t len = sizeof(address);
+        struct sockaddr_in address;
+        int listener = listen_somewhere(&address);
         char url[64], seen[4096];
         struct reply reply;
-        assert_int_equal(bind(listener, (struct sockaddr *)&address, len), 0);
-        assert_int_equal(listen(listener, 1), 0);
-        assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &len), 0);
         snprintf(url, sizeof(url), "http://127.0.0.1:%d/", ntohs(address.sin_port));
         struct http_request request = { .method = "POST", .url = url, .body = { body, sizeof(body) } };
         send_to(client, &request, &reply);
@@ -740,6 +781,7 @@ int main(void)
         cmocka_unit_test(test_connection_refused),
         cmocka_unit_test(test_connect_timeout),
         cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_cancel_while_connecting),
         cmocka_unit_test(test_not_before),
         cmocka_unit_test(test_limit_in_flight),
         cmocka_unit_test(test_turns),
