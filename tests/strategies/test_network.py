@@ -3,7 +3,7 @@ import os
 import random
 import unittest
 
-from strategies import HERE, Strategy, by_node, node, pod
+from strategies import Strategy, by_node, node, pod, user_file
 
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 GROUP = "appgroup.diktyo.x-k8s.io"
@@ -213,7 +213,7 @@ class NetworkLatency(Strategy):
     def test_the_user_file(self):
         objects = [*self.NODES, self.TABLE, *self.DB, {**self.PEERS, "spec": {**self.PEERS["spec"],
                                                                             "schedulerName": "latency-sensitive"}}]
-        report = self.explain(objects, "default/p", "--config", os.path.join(HERE, "user-files", "latency-sensitive.yaml"))
+        report = self.explain(objects, "default/p", "--config", user_file("latency-sensitive.yaml"))
         scores = {name: row["scores"]["NetworkLatencyPlugin"] for name, row in by_node(report).items()}
         self.assertEqual(scores, {"a": 50 * 100, "b": 50 * 60, "c": 0, "plain": 0})   # the weight is 50
         self.assertTrue(all(row["feasible"] for row in by_node(report).values()))
