@@ -132,6 +132,7 @@ class Policies(Case):
         scheduler = self.begin()
         self.labelled("early", "colour", nodeSelector={"pool": "red"})
         self.waits("early", "didn't match")
+        self.assertEqual(self.metric(scheduler, "berth_policy_last_reload_success"), 1)  # else an alert fires
         self.publish(policy("colour", nodeAffinity=only_on("green")))
         self.reloads(scheduler, "applied", 1)
         self.labelled("web", "colour")
