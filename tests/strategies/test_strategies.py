@@ -91,6 +91,16 @@ class GPUPriority(Strategy):
         objects = self.nodes() + [pod("p")]
         self.assertEqual(self.scores(objects, name="GpuPriority"), self.scores(objects))
 
+    def test_arguments_under_the_other_name_have_no_effect_and_are_named(self):
+        cluster = self.write("cluster.json", self.nodes())
+        for enabled, warned in (("GpuPriority", True), (self.NAME, False)):
+            config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                                "profiles:\n- plugins: {score: {enabled: [{name: %s}]}}\n"
+                                "  pluginConfig: [{name: %s, args: {gpuWeight: 10}}]\n" % (enabled, self.NAME))
+            result = self.berth("simulate", "-f", cluster, "--config", config)
+            self.assertEqual(result.err, "berth: warning: profile default-scheduler: the arguments of GPUPriorityPlugin have no "
+                             "effect: the profile enables no plugin of that name\n" if warned else "")
+
 
 class BusinessAffinity(Strategy):
     NAME = "BusinessAffinityPlugin"
