@@ -3,7 +3,6 @@ import datetime
 import json
 import os
 import re
-import unittest
 
 from strategies import EXAMPLES, ROOT, Case, Strategy, by_node, file_of, main, node, node_with, pod, pod_with, user_file
 
@@ -682,7 +681,24 @@ class Page(Case):
         self.assertGreaterEqual(shown, 5)
 
 
-class Build(unittest.TestCase):
+class Build(Case):
+    def test_policies_may_weigh_strategies_that_are_not_loaded(self):
+        """Those that score: a policy is shared by schedulers, of which some enable a strategy and others do not."""
+        built = sorted(name[:-3] for name in os.listdir(os.path.dirname(file_of(""))) if name.endswith(".so"))
+        self.assertGreater(len(built), 15)
+        cluster = self.write("cluster.json", [node("a"), node("b"), pod("p")])
+        os.mkdir(self.path("policies"))
+        refused = []
+        for name in built:
+            self.write("policies/p.yaml", "{apiVersion: scheduling.k8s.io/v1, kind: SchedulingPolicy, "
+                       "metadata: {name: default-policy}, spec: {pluginWeights: {%s: 7}}}" % name)
+            result = self.berth("explain", "-f", cluster, "--policy-dir", self.path("policies"), "p")
+            if result.code == 0:
+                self.assertIn("plugin weights %s 7." % name, result.out)
+            else:
+                refused.append(name)
+        self.assertEqual(refused, ["AdaptiveSchedulingPlugin", "StartThrottle", "TopologicalSort"])
+
     def test_aliases_are_links(self):
         for alias, name in (("GpuPriority", "GPUPriorityPlugin"), ("BusinessAffinity", "BusinessAffinityPlugin"),
                             ("CostOptimization", "CostOptimizationPlugin")):
