@@ -651,6 +651,21 @@ static const struct berth_event_rule events[] = {
     { 0 },
 };
 
+/* ---- Reserve ---- */
+/* Koordinator's configurations enable it there: it counts the pod then, and here the model does. */
+static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)cycle;
+    (void)row;
+    return BERTH_OK;
+}
+
+static void unreserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)cycle;
+    (void)row;
+}
+
 static const char *const kinds[] = { "NodeMetrics", "PodMetrics", NULL };
 
 static const struct berth_plugin load_aware_scheduling = {
@@ -667,6 +682,8 @@ static const struct berth_plugin load_aware_scheduling = {
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
+    .reserve = reserve,
+    .unreserve = unreserve,
     .events = events,
     .kinds = kinds,
 };
