@@ -60,6 +60,26 @@ class NetworkOverhead(Strategy):
         # 0 on the node, 1 in its zone, 5 and 20 by the topology, 100 without a cost
         self.assertEqual(self.scores(self.cluster(100)), {"a": 100, "a2": 99, "b": 95, "c": 80, "plain": 0})
 
+    def test_a_file_may_leave_out_the_namespace_default(self):
+        objects = self.cluster(100)
+        for one in objects:
+            one = one["metadata"]
+            if one.get("namespace") == "default":
+                del one["namespace"]
+        self.assertEqual(self.scores(objects), self.scores(self.cluster(100)))
+
+    def test_a_topology_without_costs_is_named(self):
+        """Of the same form as an example of scheduler-plugins, which its API server does not take; and other weights."""
+        nodes, group, pods = self.NODES, app_group({"web": [("db", 5)]}), [member("db-0", "db", on="a"), member("p", "web")]
+        older = topology(**self.COSTS)
+        older["spec"]["weights"] = [{"name": "UserDefined", "costList": [{"topologyKey": ZONE, "originCosts": []}]}]
+        config = self.config()
+        for one, times in ((older, 1), (topology(**self.COSTS, weights="Dijkstra"), 1), (topology(**self.COSTS), 0)):
+            result = self.berth("explain", "-f", self.write("o.json", [*nodes, one, group, *pods]), "--config", config, "p")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertEqual(result.err.count("the NetworkTopology nt-default has no costs in the weights UserDefined"), times,
+                             result.err)
+
     def test_a_limit(self):
         reason = "node(s) were too far in the network from the pods that the pod depends on"
         self.assertEqual(self.rejections(self.cluster(5)), {"c": reason})
