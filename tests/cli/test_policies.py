@@ -142,7 +142,8 @@ class Policies(cli.Case):
         cluster = self.write("cluster.json", CLUSTER)
         for flags, words in ((["--policy-dir=" + self.path("nothing")], ["nothing", "cannot be read"]),
                              (["--policy-configmap=one"], ["--policy-configmap: expected NAMESPACE/NAME"]),
-                             (["--policy-configmap=a/b"], ["there is no such ConfigMap in the input"]),
+                             (["--policy-configmap=a/b"], ["there is no such ConfigMap in the input",
+                                                            "`kubectl -n a get configmap b -o yaml` prints it"]),
                              (["--policy-configmap=a/b", "--policy-dir=c"], ["exclude each other"])):
             self.refuse(self.berth("simulate", "-f", cluster, *flags), *words)
         for flags, words in ((["--policy-configmap=one"], ["expected NAMESPACE/NAME"]),
