@@ -538,7 +538,6 @@ static void weigh(struct berth_cycle *cycle)
 }
 
 static const char *const reads[] = { "metadata.namespace", NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
 
 static const struct berth_plugin adaptive_scheduling = {
     .name = NAME,
@@ -552,7 +551,7 @@ static const struct berth_plugin adaptive_scheduling = {
     .observe = observe,
     .tick = tick,
     .reads = reads,
-    .kinds = kinds,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&adaptive_scheduling)

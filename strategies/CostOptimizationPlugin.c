@@ -87,7 +87,7 @@ struct self {
     double ceiling, max_cost; /* 0: none */
     struct rate rates[RATES_MAX];
     uint32_t rates_len;
-    bool warned; /* that Filter is not enabled */
+    bool said_unfiltered;
     struct row_cache nodes;
 };
 
@@ -135,6 +135,15 @@ static int add_rate(struct self *self, const struct berth_env *env, struct berth
         return berth_fail(err, "resources: expected prices of at most %d resources", RATES_MAX);
     self->rates[self->rates_len++] = rate;
     return 0;
+}
+
+/* Limits reject nothing then: said at the start, or for the first pod that has a limit of its own. */
+static void say_unfiltered(struct self *self)
+{
+    if (!self->said_unfiltered)
+        berth_log(0, "CostOptimizationPlugin is not enabled at filter: nodes that it would reject have the "
+                     "lowest score instead. Enable it at multiPoint, or at filter and score");
+    self->said_unfiltered = true;
 }
 
 /* A pod without requests counts as kube-scheduler counts it when it scores: 100m CPU and 200Mi memory. */
@@ -208,7 +217,11 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     int r = price_check(&args->prices, err);
     if (r == 0)
         r = init_score_by(self, args, err);
-    return r == 0 ? init_rates(self, env, err) : r;
+    if (r == 0)
+        r = init_rates(self, env, err);
+    if (r == 0 && (self->max_cost > 0 || self->ceiling > 0) && scores_only(env->handle))
+        say_unfiltered(self);
+    return r;
 }
 
 static void release(void *data)
@@ -285,17 +298,6 @@ FILTER_SLOTS(pod_of, judge_node)
 #define TOO_EXPENSIVE INT64_MAX
 #define COST_MAX 1e10 /* in millionths, a hundred times as much is still a number of 64 bits */
 
-/* A node that Filter would have rejected: the plugin is enabled at Score only. */
-static int64_t too_expensive(struct self *self)
-{
-    if (!self->warned)
-        berth_log(0, "CostOptimizationPlugin is not enabled at filter: nodes that it would reject have the "
-                     "lowest score "
-                     "instead. Enable it at multiPoint, or at filter and score");
-    self->warned = true;
-    return TOO_EXPENSIVE;
-}
-
 /* Spot nodes that are preferred are negative: -1 - cost. */
 AT_ONCE int64_t node_score(const struct pod_cost *pod, struct berth_node_view node)
 {
@@ -303,8 +305,10 @@ AT_ONCE int64_t node_score(const struct pod_cost *pod, struct berth_node_view no
     const struct node_cost *there = row_cache_get(&self->nodes, self, node);
     double cost = self->by_pod ? pod->value * there->factor : there->price;
     int64_t raw = cost < COST_MAX ? (int64_t)(cost * 1e6 + 0.5) : (int64_t)(COST_MAX * 1e6);
-    if (pod->is_limited && judge(self, pod, there).code)
-        return too_expensive(self);
+    if (pod->is_limited && judge(self, pod, there).code) {
+        say_unfiltered(self);
+        return TOO_EXPENSIVE;
+    }
     return self->args->prefers_spot && there->is_spot ? -1 - raw : raw;
 }
 

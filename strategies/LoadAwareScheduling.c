@@ -104,7 +104,7 @@ struct limits {
     int aggregation; /* the statistic that `aggregated` is about, or NO_STATISTIC */
 };
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     struct koord koord;
     const struct args *args;
     struct limits limits;
@@ -259,11 +259,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     koord_init(&self->koord, env->cluster, self->load.numbers);
     set_limits(self);
     return 0;
-}
-
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
 }
 
 /* ---- annotations of a node ---- */
@@ -656,6 +651,21 @@ static const struct berth_event_rule events[] = {
     { 0 },
 };
 
+/* ---- Reserve ---- */
+/* Koordinator's configurations enable it there: it counts the pod then, and here the model does. */
+static struct berth_status reserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)cycle;
+    (void)row;
+    return BERTH_OK;
+}
+
+static void unreserve(struct berth_cycle *cycle, uint32_t row)
+{
+    (void)cycle;
+    (void)row;
+}
+
 static const char *const kinds[] = { "NodeMetrics", "PodMetrics", NULL };
 
 static const struct berth_plugin load_aware_scheduling = {
@@ -665,13 +675,15 @@ static const struct berth_plugin load_aware_scheduling = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_filter = pre_filter,
     .filter = filter,
     .filter_nodes = filter_nodes,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
+    .reserve = reserve,
+    .unreserve = unreserve,
     .events = events,
     .kinds = kinds,
 };

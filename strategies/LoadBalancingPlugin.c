@@ -30,7 +30,7 @@ static const struct args defaults = { { { 1, 1 } } };
 static const double unset_requests[] = { 100, 200 << 20 };
 
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     double weights[LOAD_RESOURCES];
 };
 /* Without the pod. */
@@ -88,11 +88,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     return 0;
 }
 
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
-}
-
 static const struct state *state_of(struct berth_cycle *cycle)
 {
     void **state = berth_cycle_state(cycle);
@@ -132,10 +127,6 @@ AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view vie
 
 SCORE_SLOTS(state_of, node_score)
 
-static const char *const reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
-                                     "spec.overhead", "spec.resources", NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
-
 static const struct berth_plugin load_balancing = {
     .name = "LoadBalancingPlugin",
     .doc = "Prefers the node with the lowest measured use.",
@@ -143,12 +134,12 @@ static const struct berth_plugin load_balancing = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
-    .reads = reads,
-    .kinds = kinds,
+    .reads = load_request_reads,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&load_balancing)

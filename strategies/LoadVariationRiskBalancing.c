@@ -24,7 +24,7 @@ static const struct berth_field fields[] = {
 static const struct args defaults = { .margin = 1, .sensitivity = 1 };
 
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     double margin, sensitivity;
 };
 /* Without the pod. Shares; use is negative if it is not known. */
@@ -70,11 +70,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     return load_source_check(&args->source, "LoadVariationRiskBalancing", err);
 }
 
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
-}
-
 static const struct state *state_of(struct berth_cycle *cycle)
 {
     void **state = berth_cycle_state(cycle);
@@ -116,10 +111,6 @@ AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view vie
 
 SCORE_SLOTS(state_of, node_score)
 
-static const char *const reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
-                                     "spec.overhead", "spec.resources", NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
-
 static const struct berth_plugin load_variation_risk_balancing = {
     .name = "LoadVariationRiskBalancing",
     .doc = "Prefers nodes whose measured use is low and steady.",
@@ -127,12 +118,12 @@ static const struct berth_plugin load_variation_risk_balancing = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
-    .reads = reads,
-    .kinds = kinds,
+    .reads = load_request_reads,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&load_variation_risk_balancing)

@@ -49,7 +49,7 @@ struct amounts {
     int64_t request[LOAD_RESOURCES], limit[LOAD_RESOURCES];
 };
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     double window_root, weights[LOAD_RESOURCES];
 };
 /* Without the pod. */
@@ -162,11 +162,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     return load_source_check(&args->source, "LowRiskOverCommitment", err);
 }
 
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
-}
-
 /* ---- Score ---- */
 static const struct state *state_of(struct berth_cycle *cycle)
 {
@@ -224,7 +219,6 @@ static const char *const reads[] = { "spec.containers[].resources",
                                      "spec.overhead",
                                      "spec.resources",
                                      NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
 
 static const struct berth_plugin low_risk_over_commitment = {
     .name = "LowRiskOverCommitment",
@@ -233,12 +227,12 @@ static const struct berth_plugin low_risk_over_commitment = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
     .reads = reads,
-    .kinds = kinds,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&low_risk_over_commitment)

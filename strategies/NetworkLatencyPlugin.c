@@ -86,7 +86,6 @@ struct self {
     } *neighbours;
     uint32_t *starts, starts_len;
     uint64_t version, epoch;
-    bool said_unfiltered;
 };
 
 struct state {
@@ -94,7 +93,6 @@ struct state {
     const struct peer_set *groups[GROUPS_MAX];
     uint32_t len;
     bool is_idle;   /* the plugin has nothing to say, which is a matter of the pod and of the table alone */
-    bool filters;   /* Filter has rejected what is beyond the limit */
     int64_t *nodes; /* by domain: latency in microseconds, plus one; 0: not computed yet */
 };
 
@@ -146,6 +144,10 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
                    !watch_one(env->handle, QUERY, berth_text(NULL), args->prometheus.query)))
         r = berth_fail(err, "configMap, prometheus: too many kinds of objects are watched");
     berth_sample_every(env->handle, args->interval_ns);
+    if (r == 0 && self->max_us && scores_only(env->handle))
+        berth_log(
+            0, "NetworkLatencyPlugin is not enabled at filter: nodes beyond maxLatencyMs score 0 and are not "
+               "rejected. Enable it at multiPoint, or at filter and score");
     return r;
 }
 
@@ -497,12 +499,8 @@ AT_ONCE int64_t latency_of(struct state *state, struct berth_node_view node)
 static struct berth_status pre_filter(struct berth_cycle *cycle, struct berth_node_names *narrow)
 {
     const struct self *self = berth_cycle_self(cycle);
-    struct state *state = state_of(cycle);
     (void)narrow;
-    if (state->is_idle || !self->max_us)
-        return berth_verdict(BERTH_SKIP);
-    state->filters = true;
-    return BERTH_OK;
+    return state_of(cycle)->is_idle || !self->max_us ? berth_verdict(BERTH_SKIP) : BERTH_OK;
 }
 
 AT_ONCE struct berth_status judge(struct state *state, struct berth_node_view node)
@@ -525,20 +523,9 @@ static struct berth_status pre_score(struct berth_cycle *cycle)
 
 SCORE_SLOTS(state_of, latency_of)
 
-static void say_unfiltered(struct self *self, const struct state *state)
-{
-    if (self->max_us && !state->is_idle && !state->filters && !self->said_unfiltered) {
-        self->said_unfiltered = true;
-        berth_log(
-            0, "NetworkLatencyPlugin is not enabled at filter: nodes beyond maxLatencyMs score 0 and are not "
-               "rejected");
-    }
-}
-
 static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
 {
     struct self *self = berth_cycle_self(cycle);
-    say_unfiltered(self, state_of(cycle));
     int64_t ceiling = self->max_us, weight = self->args->latency_weight;
     for (size_t i = 0; !self->max_us && i < len; i++)
         if (scores[i] != UNKNOWN && scores[i] > ceiling)

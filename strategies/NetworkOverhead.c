@@ -183,6 +183,11 @@ static void update_costs(struct self *self, const struct berth_cluster *cluster)
         take_key(self, topology, &weights, REGION);
         take_key(self, topology, &weights, ZONE);
     }
+    if (topology && !self->costs.len)
+        berth_log(0,
+                  "NetworkOverhead: the NetworkTopology " BERTH_FMT " has no costs in the weights " BERTH_FMT
+                  ": expected them in spec.weights[].topologyList[].originList[].costList[]",
+                  BERTH_ARG(self->args->topology_name), BERTH_ARG(self->args->weights_name));
 }
 
 static void add_dependencies(struct self *self, struct state *state, const void *group, struct berth_str name,

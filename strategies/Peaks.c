@@ -87,7 +87,7 @@ struct model {
     double k[KS];
 };
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     struct parts_args parts;
     bool by_parts;
     uint32_t gpu_number;
@@ -292,11 +292,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     return load_source_check(&source, "Peaks", err);
 }
 
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
-}
-
 /* ---- Score ---- */
 static const struct state *state_of(struct berth_cycle *cycle)
 {
@@ -353,10 +348,6 @@ static void normalize(struct berth_cycle *cycle, int64_t *scores, size_t len)
     }
 }
 
-static const char *const reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
-                                     "spec.overhead", "spec.resources", NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
-
 static const struct berth_plugin peaks = {
     .name = "Peaks",
     .doc = "Prefers the node whose power rises least.",
@@ -364,13 +355,13 @@ static const struct berth_plugin peaks = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
     .normalize = normalize,
-    .reads = reads,
-    .kinds = kinds,
+    .reads = load_request_reads,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&peaks)

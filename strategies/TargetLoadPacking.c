@@ -35,7 +35,7 @@ enum { TARGET_DEFAULT = 40 };
 static const struct args defaults = { .multiplier = { "1.5", 3 }, .target = TARGET_DEFAULT };
 
 struct self {
-    struct load load;
+    struct load load; /* the first: load_release() */
     double target, multiplier;
     int64_t default_milli;
 };
@@ -89,11 +89,6 @@ static int init(const struct berth_env *env, void **ret_self, struct berth_error
     load_init(&self->load, env, "TargetLoadPacking", sizeof(struct node), fill, self);
     self->load.needs_cpu = true;
     return read_args(env->args, self, err);
-}
-
-static void release(void *self)
-{
-    load_release(&((struct self *)self)->load);
 }
 
 /* ---- use ---- */
@@ -171,7 +166,6 @@ AT_ONCE int64_t node_score(const struct state *state, struct berth_node_view vie
 SCORE_SLOTS(state_of, node_score)
 
 static const char *const reads[] = { "spec.containers[].resources", "spec.overhead", NULL };
-static const char *const kinds[] = { "NodeMetrics", NULL };
 
 static const struct berth_plugin target_load_packing = {
     .name = "TargetLoadPacking",
@@ -180,12 +174,12 @@ static const struct berth_plugin target_load_packing = {
     .args_size = sizeof(struct args),
     .args_defaults = &defaults,
     .init = init,
-    .release = release,
+    .release = load_release,
     .pre_score = pre_score,
     .score = score,
     .score_nodes = score_nodes,
     .reads = reads,
-    .kinds = kinds,
+    .kinds = load_kinds,
 };
 
 BERTH_PLUGINS(&target_load_packing)

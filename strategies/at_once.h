@@ -44,4 +44,10 @@
         } \
     }
 
+/* The plugin is enabled at Score but not at Filter, so that it rejects nothing. */
+static inline bool scores_only(const struct berth_handle *handle)
+{
+    return berth_enabled_at(handle, "score") && !berth_enabled_at(handle, "filter");
+}
+
 #endif

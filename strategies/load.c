@@ -45,6 +45,11 @@ int load_source_check(const struct load_source *source, const char *plugin, stru
     return 0;
 }
 
+/* ---- the descriptor ---- */
+const char *const load_kinds[] = { "NodeMetrics", NULL };
+const char *const load_request_reads[] = { "spec.containers[].resources", "spec.initContainers[].resources",
+                                           "spec.overhead", "spec.resources", NULL };
+
 /* ---- the plugin's data ---- */
 static const char *const reasons[] = {
     [LOAD_MISSING] = "missing", [LOAD_OLD] = "old", [LOAD_ABSURD] = "absurd"
@@ -71,8 +76,9 @@ void load_init(struct load *load, const struct berth_env *env, const char *plugi
     load->what_if = berth_alloc(env->arena, size);
 }
 
-void load_release(struct load *load)
+void load_release(void *data)
 {
+    struct load *load = data;
     free(load->rows);
     load->rows = NULL;
     load->len = 0;

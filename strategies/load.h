@@ -40,6 +40,10 @@ extern const struct berth_field load_provider_fields[];
  * line of the log says. */
 int load_source_check(const struct load_source *source, const char *plugin, struct berth_error *err);
 
+/* ---- the descriptor ---- */
+extern const char *const load_kinds[];         /* samples of nodes */
+extern const char *const load_request_reads[]; /* what berth_pod_request() depends on */
+
 /* ---- samples ---- */
 enum load_state { LOAD_USABLE, LOAD_MISSING, LOAD_OLD, LOAD_ABSURD, LOAD_STATES };
 
@@ -81,7 +85,8 @@ struct load {
 /* The rows are `size` bytes each. fill() gets a row whose struct load_row is complete. */
 void load_init(struct load *load, const struct berth_env *env, const char *plugin, size_t size,
                load_filler fill, void *self);
-void load_release(struct load *load);
+/* A plugin whose own data begins with its struct load has this as `release`. */
+void load_release(void *load);
 /* Once per attempt, before the first row is used. Nothing changes during an attempt until its node is chosen. */
 void load_begin(struct load *load, const struct berth_cluster *cluster);
 /* The same outside of an attempt, such as in a hint. */

@@ -627,7 +627,10 @@ struct berth_metric_info {
     V(sample_every, (const struct berth_handle *handle, int64_t interval), (handle, interval)) \
     /* for observe: nothing will follow, as where objects of files are explained. What is otherwise done in parts, */ \
     /* so that no decision waits for it, has to be done now. */ \
-    F(bool, observed_alone, (const struct berth_observation *what), (what))
+    F(bool, observed_alone, (const struct berth_observation *what), (what)) \
+    /* in init() or later: whether the configuration enables this plugin at "filter", "score" or another point that */ \
+    /* it has; for arguments that have no effect otherwise, of which init() can log it */ \
+    F(bool, enabled_at, (const struct berth_handle *handle, const char *point), (handle, point))
 
 struct berth_host {
     uint32_t abi, size;

@@ -511,4 +511,5 @@ const struct berth_host host_table = {
     .event = host_event,
     .sample_every = host_sample_every,
     .observed_alone = host_observed_alone,
+    .enabled_at = host_enabled_at,
 };

@@ -89,6 +89,7 @@ double host_pod_sample(const struct berth_cluster *cluster, const struct berth_p
                        uint32_t resource);
 
 /* host_weights.c: weights of scores, and what became of pods. */
+bool host_enabled_at(const struct berth_handle *handle, const char *point);
 uint32_t host_scorer(const struct berth_handle *handle, const char *name);
 int32_t host_scorer_weight(const struct berth_handle *handle, uint32_t scorer);
 bool host_set_weight(struct berth_cycle *cycle, uint32_t scorer, int32_t weight, struct berth_str reason);

@@ -36,17 +36,27 @@ bool host_kind_is_known(const struct cluster *cluster, enum api_kind number, con
     return false;
 }
 
+static const void *find_object(const struct cluster *cluster, enum api_kind kind, struct str namespace,
+                               struct str name)
+{
+    const void *found = NULL;
+    for (enum api_kind part = next_part(kind, KIND_UNKNOWN); part != KIND_UNKNOWN && !found;
+         part = next_part(kind, part))
+        found = cluster_find(cluster, part, namespace, name);
+    return found;
+}
+
+/* A file may leave out the namespace "default". When it is read, it is not known whether a kind has namespaces. */
 const void *host_get(const struct berth_cluster *outer, const char *kind, struct berth_str namespace,
                      struct berth_str name)
 {
     struct cluster *cluster = in_cluster(outer);
     enum api_kind number = host_kind(kind);
-    const void *found = NULL;
     if (!host_may_look(outer, "berth_get") || !host_kind_is_known(cluster, number, kind))
         return NULL;
-    for (enum api_kind part = next_part(number, KIND_UNKNOWN); part != KIND_UNKNOWN && !found;
-         part = next_part(number, part))
-        found = cluster_find(cluster, part, in_str(namespace), in_str(name));
+    const void *found = find_object(cluster, number, in_str(namespace), in_str(name));
+    if (!found && kind_is_extra(number) && str_is(in_str(namespace), "default"))
+        found = find_object(cluster, number, (struct str){ 0 }, in_str(name));
     return found;
 }
 

@@ -1,4 +1,4 @@
-/* host_weights.c: weights of scores, and what became of pods, for plugins. */
+/* host_weights.c: where plugins are enabled, weights of scores, and what became of pods, for plugins. */
 #include "abi/host.h"
 #include "framework/weights.h"
 
@@ -7,6 +7,17 @@
 OBSERVED_KINDS(X)
 #undef X
 static_assert((int)WEIGHT_MAX == (int)BERTH_WEIGHT_MAX, "the header has the same limit");
+
+bool host_enabled_at(const struct berth_handle *handle, const char *point)
+{
+    for (int i = 0; handle && point && i < POINT_COUNT; i++) {
+        const struct plugin_order *order = &handle->profile->points[i];
+        for (uint32_t j = 0; strcmp(point_infos[i].field, point) == 0 && j < order->len; j++)
+            if (order->items[j]->plugin == handle->plugin)
+                return true;
+    }
+    return false;
+}
 
 static const struct plugin_instance *scorer_at(const struct berth_handle *handle, uint32_t scorer)
 {

@@ -26,6 +26,8 @@ int scheduler_policies_read(struct daemon *daemon, struct error *err)
 
 int scheduler_policies_start(struct daemon *daemon, struct error *err _unused_)
 {
+    gauge_set(metric_get(daemon->metrics, FAMILY_BERTH_POLICY_LAST_RELOAD_SUCCESS, NULL),
+              1); /* none is refused */
     if (daemon->policy_files)
         policy_files_start(daemon->policy_files, daemon->serving, daemon->inbox);
     return 0;

@@ -73,7 +73,8 @@ bool profile_names_plugin(const struct profile_config *profile, struct str plugi
 /* After validation: what runs at each extension point. */
 int profile_expand(struct config_build *build, size_t index, struct profile_config *profile);
 
-/* needs.c: after expansion. Warns of plugins that fail because they are not enabled where they prepare. */
+/* needs.c: after expansion. Warns of plugins that fail because they are not enabled where they prepare, and of
+ * arguments without effect. */
 void needs_warn(struct config_build *build, const struct profile_config *profile);
 
 /* validate.c: the scheduler's settings, profiles and extenders. */

@@ -1,4 +1,4 @@
-/* needs.c: plugins that are enabled at a point and cannot work there.
+/* needs.c: plugins that are enabled at a point and cannot work there, and arguments of plugins that are not enabled.
  *
  * Some plugins prepare at PreFilter or PreScore what they use later. A configuration that disables them there alone
  * is valid, in kube-scheduler as well, and pods then fail with an error of the plugin: a warning says so at start. */
@@ -47,6 +47,18 @@ static void warn_without(struct config_build *build, const struct profile_config
             point_infos[before].field, consequence, fields.text, point_infos[before].field);
 }
 
+/* An alias of a plugin is another name: the arguments of one are not those of the other. Arguments of built-in plugins
+ * are often there for other profiles. */
+static void warn_of_args(struct config_build *build, const struct profile_config *profile)
+{
+    list_for(&profile->args, args)
+        if (!args->kind && args->raw && !profile_names_plugin(profile, args->plugin))
+            build_warn(build,
+                       "profile " STR_FMT ": the arguments of " STR_FMT
+                       " have no effect: the profile enables no plugin of that name",
+                       STR_ARG(profile->scheduler_name), STR_ARG(args->plugin));
+}
+
 void needs_warn(struct config_build *build, const struct profile_config *profile)
 {
     for (size_t i = 0; i < build->catalog->count; i++) {
@@ -54,4 +66,5 @@ void needs_warn(struct config_build *build, const struct profile_config *profile
         warn_without(build, profile, i, POINT_PRE_FILTER, plugin->needs_pre_filter);
         warn_without(build, profile, i, POINT_PRE_SCORE, plugin->needs_pre_score);
     }
+    warn_of_args(build, profile);
 }

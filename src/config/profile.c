@@ -6,6 +6,7 @@
  *   2. multiPoint's other plugins that implement the point and are not disabled there, in its order;
  *   3. the rest of the point's own section. */
 #include "config/build.h"
+#include "config/strategies.h"
 
 enum { ALWAYS = -1 };
 
@@ -221,9 +222,12 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
     }
     struct str name = quote_go_arena(expansion->build->arena, ref->name);
     bool may_be_loaded = !plugin && !str_empty(ref->name);
-    return refuse(
-        expansion, ref->at, "%s " STR_FMT " does not exist%s", point_infos[point].interface, STR_ARG(name),
-        may_be_loaded ? "; load it with --plugin FILE.so or --plugin-dir DIR if it is your own" : "");
+    const char *near = plugin ? NULL : plugin_name_near(catalog, ref->name);
+    return refuse(expansion, ref->at, "%s " STR_FMT " does not exist%s%s%s%s", point_infos[point].interface,
+                  STR_ARG(name),
+                  may_be_loaded ? "; load it with --plugin FILE.so or --plugin-dir DIR if it is your own"
+                                : "",
+                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 static bool implements(struct expansion *expansion, uint32_t plugin, size_t point)

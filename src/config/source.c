@@ -187,6 +187,9 @@ static const struct {
     { "ConfigMap",
       "expected a KubeSchedulerConfiguration; if the ConfigMap holds one in its data, write that to a "
       "file of its own" },
+    { "SchedulingPolicy", "a SchedulingPolicy is no configuration; it belongs in a file of the folder that "
+                          "--policy-dir names, or in the "
+                          "data of the ConfigMap that --policy-configmap names" },
 };
 
 static int check_kind(struct config_build *build, yyjson_val *kind)

@@ -83,9 +83,13 @@ static int find_policies(const struct input *input, const char *full_name, const
 {
     struct str name = str_from(full_name), namespace = str_cut(&name, '/');
     *ret = load_find(&input->load, KIND_CONFIG_MAP, namespace, name);
-    return *ret ? 0
-                : error_set(err, -ENOENT, "--policy-configmap=%s: there is no such ConfigMap in the input",
-                            full_name);
+    if (*ret)
+        return 0;
+    return error_set(
+        err, -ENOENT,
+        "--policy-configmap=%s: there is no such ConfigMap in the input; for files, `kubectl -n " STR_FMT
+        " get configmap " STR_FMT " -o yaml` prints it",
+        full_name, STR_ARG(namespace), STR_ARG(name));
 }
 
 static int read_policies(struct input *input, const struct input_options *options, struct error *err)

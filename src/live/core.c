@@ -192,6 +192,8 @@ static void on_policies(void *context, const struct policy_news *news)
     const struct core *core = context;
     if (core->options.on_policies)
         core->options.on_policies(core->options.user, news);
+    if (news->result == POLICIES_APPLIED && atomic_load_explicit(&core->synced, memory_order_relaxed))
+        policy_watch_warn(news->set, &core->cluster);
 }
 
 static void record_plugin_message(void *context, const struct plugin_message *message, int64_t now_ns)
@@ -385,6 +387,8 @@ static void look_at_sync(struct core *core)
             log_warning("There is no ConfigMap with scheduling policies, or it cannot be read",
                         log_ref("configMap", str_from(core->options.policy_namespace),
                                 str_from(core->options.policy_name)));
+        if (core->engine.policies)
+            policy_watch_warn(core->engine.policies->set, &core->cluster);
         log_info(1, "Caches are synced", log_int("nodes", core->cluster.live_nodes),
                  log_int("pods", (int64_t)core->cluster.pods.len));
     }

@@ -72,3 +72,15 @@ bool policy_watch_settled(const struct policy_watch *watch, const struct mirror 
         settled &= mirror->kinds[watch->kinds[i].kind].synced || (atomic_load(&watch->refused) >> i & 1);
     return settled;
 }
+
+void policy_watch_warn(const struct policy_set *set, const struct cluster *cluster)
+{
+    for (uint32_t i = 0; set && i < set->len; i++) {
+        const struct policy *policy = &set->items[i];
+        if (policy->spec.priority_class.len && !policy_priority(cluster, policy).known)
+            log_warning("A scheduling policy names a PriorityClass that is not there, or cannot be read; its "
+                        "pods keep their own priority",
+                        log_str("policy", policy->shown.name),
+                        log_str("priorityClass", policy->spec.priority_class));
+    }
+}

@@ -6,6 +6,7 @@
 #ifndef LIVE_POLICY_WATCH_H
 #define LIVE_POLICY_WATCH_H
 
+#include "policy/policies.h"
 #include "sync/mirror.h"
 #include "sync/reflector.h"
 
@@ -24,5 +25,7 @@ struct policy_watch *policy_watch_start(const struct policy_watch_options *optio
 void policy_watch_stop(struct policy_watch *watch);
 /* Is all there that can be had: each kind was listed, or refused? On the core thread. NULL is fine. */
 bool policy_watch_settled(const struct policy_watch *watch, const struct mirror *mirror);
+/* Logs which policies name a PriorityClass that is not there. NULL: there are no policies. */
+void policy_watch_warn(const struct policy_set *set, const struct cluster *cluster);
 
 #endif

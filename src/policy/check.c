@@ -3,6 +3,7 @@
 
 #include "api/labels.h"
 #include "api/names.h"
+#include "config/strategies.h"
 #include "policy/document.h"
 
 enum { WEIGHT_MAX = 100 };
@@ -31,6 +32,17 @@ static void check_weights(const struct weight_map *weights, int64_t least, const
     }
 }
 
+/* As the API server has it for the resources of nodes; a name of another kind is a slip. */
+static bool is_resource(struct str name)
+{
+    static const char *const standard[] = { "cpu", "memory", "ephemeral-storage", "storage", "pods" };
+    for (size_t i = 0; i < ARRAY_SIZE(standard); i++)
+        if (str_is(name, standard[i]))
+            return true;
+    return memchr(name.ptr, '/', name.len) || str_starts_with(name, STR("hugepages-")) ||
+           str_starts_with(name, STR("attachable-volumes-"));
+}
+
 static void check_resources(const struct weight_map *weights, const struct path *at,
                             struct problems *problems)
 {
@@ -38,6 +50,9 @@ static void check_resources(const struct weight_map *weights, const struct path 
     check_weights(weights, 1, at, problems);
     list_for(weights, weight) {
         problem_label_key(problems, PATH_KEY(at, weight->name), weight->name);
+        if (!is_resource(weight->name))
+            problem_text(problems, PATH_KEY(at, weight->name), weight->name,
+                         "must be a standard resource type or fully qualified");
         storage |= str_is(weight->name, "storage");
         ephemeral |= str_is(weight->name, "ephemeral-storage");
     }
@@ -59,7 +74,7 @@ static void check_plugins(const struct weight_map *weights, const struct registr
 {
     check_weights(weights, 0, at, problems);
     list_for(weights, weight)
-        if (registry && !scores(registry, weight->name))
+        if (registry && !scores(registry, weight->name) && !strategy_scores(weight->name))
             problem_text(problems, PATH_KEY(at, weight->name), weight->name,
                          "no plugin of this name scores nodes");
 }

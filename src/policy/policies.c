@@ -1,6 +1,8 @@
 /* policies.c: see policies.h. */
 #include "policy/policies.h"
 
+#include "api/labels.h"
+
 const char *const policy_source_names[POLICY_SOURCE_COUNT] = {
 #define X(name, text) [POLICY_BY_##name] = text,
     POLICY_SOURCES(X)
@@ -112,4 +114,39 @@ void policy_describe(const struct policy *policy, struct strbuf *out)
     if (spec->priority_class.len)
         strbuf_printf(out, "priority class " STR_FMT "; ", STR_ARG(spec->priority_class));
     out->text[out->len -= 2] = '\0'; /* a policy that says nothing is no pod's */
+}
+
+static void describe_label(const struct policy_set *set, const struct meta *meta, enum policy_source source,
+                           struct strbuf *out)
+{
+    const struct str *name = str_map_get(&meta->labels, STR(POLICY_LABEL));
+    strbuf_printf(
+        out, "The %s names the policy " STR_FMT ", %s. ", policy_source_names[source], STR_ARG(*name),
+        policy_set_find(set, *name) ? "whose namespaceSelector does not match" : "which is not there");
+}
+
+static void describe_labels(const struct policies *policies, const struct pod *pod, struct strbuf *out)
+{
+    const struct policy_set *set = policies->set;
+    const struct namespace *namespace =
+        cluster_get(&policies->cluster->namespaces, (struct str){ 0 }, pod->meta.namespace);
+    if (policy_set_passes_over(set, &pod->meta, namespace))
+        describe_label(set, &pod->meta, POLICY_BY_POD_LABEL, out);
+    else if (str_map_get(&pod->meta.labels, STR(POLICY_LABEL)))
+        return;
+    if (namespace && policy_set_passes_over(set, &namespace->meta, namespace))
+        describe_label(set, &namespace->meta, POLICY_BY_NAMESPACE_LABEL, out);
+}
+
+void policies_describe_missing(const struct cluster *cluster, const struct pod *pod, struct strbuf *out)
+{
+    const struct policies *policies = cluster->deriver == &deriver ? cluster->deriver_context : NULL;
+    const struct policy *policy = policy_of(pod);
+    if (policies && policies->set)
+        describe_labels(policies, pod, out);
+    if (policy && policy->spec.priority_class.len && !policy_priority(cluster, policy).known)
+        strbuf_printf(out, "There is no PriorityClass " STR_FMT ", so the pod keeps its own priority. ",
+                      STR_ARG(policy->spec.priority_class));
+    if (out->len)
+        out->text[--out->len] = '\0';
 }

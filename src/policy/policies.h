@@ -32,6 +32,8 @@ bool policies_is_current(const struct policies *policies, const struct pod_info 
 struct profile_variant policy_variant(const struct policy *policy);
 /* What it says, in words: "resource weights cpu 70, memory 30; tolerations; priority class batch". */
 void policy_describe(const struct policy *policy, struct strbuf *out);
+/* What a pod, its namespace or its policy names and what is not there, in sentences; or nothing. */
+void policies_describe_missing(const struct cluster *cluster, const struct pod *pod, struct strbuf *out);
 extern const char *const policy_source_names[POLICY_SOURCE_COUNT];
 
 /* ---- derive.c ---- */

@@ -173,6 +173,13 @@ static bool look_at_label(const struct policy_set *set, const struct meta *meta,
     return !value->len || *ret;
 }
 
+bool policy_set_passes_over(const struct policy_set *set, const struct meta *meta,
+                            const struct namespace *namespace)
+{
+    const struct policy *found;
+    return str_map_get(&meta->labels, STR(POLICY_LABEL)) && !look_at_label(set, meta, namespace, &found);
+}
+
 const struct policy *policy_set_choose(const struct policy_set *set, const struct cluster *cluster,
                                        const struct pod *pod, enum policy_source *ret_by)
 {

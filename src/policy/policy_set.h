@@ -37,6 +37,9 @@ const struct policy *policy_set_find(const struct policy_set *set, struct str na
 /* The policy of a pod, which may be an empty one; NULL: none. */
 const struct policy *policy_set_choose(const struct policy_set *set, const struct cluster *cluster,
                                        const struct pod *pod, enum policy_source *ret_by);
+/* The object has the label of policies, and it means nothing. */
+bool policy_set_passes_over(const struct policy_set *set, const struct meta *meta,
+                            const struct namespace *namespace);
 /* Both say the same. */
 bool policy_set_equal(const struct policy_set *a, const struct policy_set *b);
 

@@ -339,13 +339,17 @@ static void print_unexamined(const struct explanation *explanation, struct term 
 static void print_policy(const struct explanation *explanation, struct term *term)
 {
     const struct pod *pod = explanation->cycle.pod;
-    _cleanup_(strbuf_release) struct strbuf words = { 0 };
-    if (!pod->policy)
+    _cleanup_(strbuf_release) struct strbuf words = { 0 }, missing = { 0 };
+    policies_describe_missing(explanation->cluster, pod, &missing);
+    if (pod->policy) {
+        strbuf_printf(&words, "Policy " STR_FMT " (%s): ", STR_ARG(pod->policy->name),
+                      policy_source_names[pod->policy_by]);
+        policy_describe(policy_of(pod), &words);
+        strbuf_puts(&words, missing.len ? ". " : ".");
+    }
+    strbuf_str(&words, strbuf_slice(&missing));
+    if (!words.len)
         return;
-    strbuf_printf(&words, "Policy " STR_FMT " (%s): ", STR_ARG(pod->policy->name),
-                  policy_source_names[pod->policy_by]);
-    policy_describe(policy_of(pod), &words);
-    strbuf_putc(&words, '.');
     term_wrap(term, 0, strbuf_slice(&words));
     strbuf_putc(term->out, '\n');
 }

@@ -72,6 +72,30 @@ class Policies(cli.Case):
                       "weights cpu 70, memory 30; tolerations; priority class batch-workload.\n", shown)
         self.assertNotIn("olicy", self.berth("explain", "-f", cluster, "job").out)
 
+    def test_the_table_says_what_is_named_and_not_there(self):
+        team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {LABEL: "gone"}}}
+        objects = [one for one in CLUSTER if one["kind"] == "Node"] + [team] + [
+            cli.pod("job", labels={LABEL: "batch-policy"}), cli.pod("web", labels={LABEL: "no-such"}),
+            cli.pod("api", namespace="team"), cli.pod("own", namespace="team", labels={LABEL: "mine"}),
+            cli.pod("none", namespace="team", labels={LABEL: ""}),
+            cli.pod("named", namespace="team", labels={LABEL: "gpu-policy"})]
+        flag, cluster = self.users(), self.write("cluster.json", objects)
+        self.write("policies/mine.yaml", "{apiVersion: scheduling.k8s.io/v1, kind: SchedulingPolicy, metadata: {name: mine}, "
+                   "spec: {namespaceSelector: {matchLabels: {mine: 'yes'}}, priorityClass: system-node-critical}}")
+        for name, words in (
+                ("job", "There is no PriorityClass batch-workload, so the pod keeps its own priority."),
+                ("web", "The label of the pod names the policy no-such, which is not there."),
+                ("team/api", "The label of its namespace names the policy gone, which is not there."),
+                ("team/own", "The label of the pod names the policy mine, whose namespaceSelector does not match. "
+                             "The label of its namespace names the policy gone, which is not there."),
+                ("team/none", None), ("team/named", None)):
+            shown = " ".join(self.berth("explain", "-f", cluster, flag, name).out.split())
+            if words:
+                self.assertIn(words, shown)
+            else:
+                self.assertNotIn("not there", shown)
+            self.assertNotIn("not there", " ".join(self.berth("explain", "-f", cluster, name).out.split()))
+
     def test_a_config_map_among_the_objects(self):
         objects = CLUSTER + [config_map(USERS)]
         found = self.explain(objects, "train", "--policy-configmap=kube-system/scheduling-policies")
@@ -118,7 +142,8 @@ class Policies(cli.Case):
         cluster = self.write("cluster.json", CLUSTER)
         for flags, words in ((["--policy-dir=" + self.path("nothing")], ["nothing", "cannot be read"]),
                              (["--policy-configmap=one"], ["--policy-configmap: expected NAMESPACE/NAME"]),
-                             (["--policy-configmap=a/b"], ["there is no such ConfigMap in the input"]),
+                             (["--policy-configmap=a/b"], ["there is no such ConfigMap in the input",
+                                                            "`kubectl -n a get configmap b -o yaml` prints it"]),
                              (["--policy-configmap=a/b", "--policy-dir=c"], ["exclude each other"])):
             self.refuse(self.berth("simulate", "-f", cluster, *flags), *words)
         for flags, words in ((["--policy-configmap=one"], ["expected NAMESPACE/NAME"]),

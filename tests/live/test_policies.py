@@ -1,6 +1,7 @@
 """Scheduling policies that change while the scheduler runs (docs/POLICIES.md)."""
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -132,6 +133,7 @@ class Policies(Case):
         scheduler = self.begin()
         self.labelled("early", "colour", nodeSelector={"pool": "red"})
         self.waits("early", "didn't match")
+        self.assertEqual(self.metric(scheduler, "berth_policy_last_reload_success"), 1)  # else an alert fires
         self.publish(policy("colour", nodeAffinity=only_on("green")))
         self.reloads(scheduler, "applied", 1)
         self.labelled("web", "colour")
@@ -142,6 +144,23 @@ class Policies(Case):
         self.bound("fill")
         self.labelled("free", "colour", cpu="3")  # where the policy would not let it
         self.bound_to("free", "blue")
+
+    def test_a_priority_class_that_is_not_there(self):
+        """One line at the start, once all is known, and one for each change of the policies."""
+        there, gone = self.namespace + "-there", self.namespace + "-gone"
+        self.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": there}, "value": 7})
+        self.publish(policy("a", priorityClass=there), policy("b", priorityClass=gone), policy("c", tolerations=[]))
+        scheduler = self.begin()
+        self.labelled("pod", "b", nodeSelector={"pool": "red"})
+        self.waits("pod", "didn't match")
+
+        def named():
+            return re.findall(r'names a PriorityClass that is not there.* policy="(\w+)" priorityClass="(.*)"', scheduler.log())
+
+        self.assertEqual(named(), [("b", gone)])
+        self.change(c=policy("c", priorityClass=gone))
+        self.reloads(scheduler, "applied", 2)
+        self.wait("it is logged", lambda: named() == [("b", gone), ("b", gone), ("c", gone)])
 
     def test_by_namespace_by_selector_and_by_default(self):
         self.publish(policy("default-policy", nodeAffinity=only_on("green")),

@@ -128,6 +128,10 @@ CASES = {
         {"job": "berth", "instance": "a"},
         {'berth_config_last_reload_success{job="berth", instance="a"}': "1x40 0x20"},
         {"for 3 minutes": {'berth_config_last_reload_success{job="berth", instance="a"}': "1x46 0x20"}}),
+    "BerthPoliciesRefused": (
+        {"job": "berth", "instance": "a"},
+        {'berth_policy_last_reload_success{job="berth", instance="a"}': "1x40 0x20"},
+        {"mended within 3 minutes": {'berth_policy_last_reload_success{job="berth", instance="a"}': "1x40 0x3 1x20"}}),
     "BerthCredentialUnusable": (
         {"job": "berth", "instance": "a", "credential": "serving-certificate"},
         {'berth_credential_usable{job="berth", instance="a", credential="serving-certificate"}': "1x30 0x30"},

@@ -446,6 +446,15 @@ static void call_pod_sample(const struct here *h)
 static const char *const scorers[] = { "NodeResourcesFit", "NodeName", "Accessors", "", NULL };
 static const uint32_t odd_scorers[] = { 0, 1, 63, 64, BERTH_SCORER_NONE };
 
+static void call_enabled_at(const struct here *h)
+{
+    (void)h;
+    sum += berth_enabled_at(own->handle, "filter") + berth_enabled_at(own->handle, "preBind");
+    if (berth_enabled_at(NULL, "filter") || berth_enabled_at(own->handle, NULL) ||
+        berth_enabled_at(own->handle, "Filter") || berth_enabled_at(own->handle, ""))
+        abort();
+}
+
 static void call_scorer(const struct here *h)
 {
     (void)h;

@@ -13,6 +13,11 @@ STRATEGIES = os.environ.get("STRATEGIES", os.path.join(ROOT, "build", "strategie
 EXAMPLES = os.path.join(ROOT, "examples", "strategies")
 
 
+def user_file(name):
+    """A file as a user has it."""
+    return os.path.join(ROOT, "tests", "cli", "user-files", name)
+
+
 def file_of(name):
     return os.path.join(STRATEGIES, name + ".so")
 

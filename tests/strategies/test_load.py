@@ -746,6 +746,34 @@ class LoadAwareScheduling(Load):
 class WithoutPreScore(Load):
     """PreScore and PreFilter need not be enabled."""
 
+    def test_points_of_koordinator(self):
+        """Its documentation enables the plugin at these; and version v1beta2."""
+        self.plugin = "LoadAwareScheduling"
+        config = self.write("koord.yaml", """apiVersion: kubescheduler.config.k8s.io/v1beta2
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: koord-scheduler
+  plugins:
+    filter: {enabled: [{name: LoadAwareScheduling}]}
+    score: {enabled: [{name: LoadAwareScheduling, weight: 1}]}
+    reserve: {enabled: [{name: LoadAwareScheduling}]}
+  pluginConfig:
+  - name: LoadAwareScheduling
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1beta2
+      kind: LoadAwareSchedulingArgs
+      filterExpiredNodeMetrics: true
+      nodeMetricExpirationSeconds: 300
+      resourceWeights: {cpu: 1, memory: 1}
+      usageThresholds: {cpu: 75, memory: 85}
+      estimatedScalingFactors: {cpu: 80, memory: 70}
+""")
+        objects = [node("busy", cpu="4", memory="8Gi"), node("idle", cpu="4", memory="8Gi"),
+                   use("p", requests=(500, GI), schedulerName="koord-scheduler")]
+        result = self.berth("simulate", "-f", self.write("cluster.json", objects), "-f", self.write("m.json", [
+            sample("busy", 3000, GI), sample("idle", 500, GI)]), "--config", config, "--now", NOW, "-o", "json")
+        self.assertEqual(self.placed(result.json), {"default/p": "idle"}, result.err)
+
     def test_points(self):
         models = {"nodePowerModel": {"n": {"k0": 1, "k1": 1, "k2": 0.1}}}
         for self.plugin, args in (("TargetLoadPacking", {}), ("LoadVariationRiskBalancing", {}), ("Peaks", models),

@@ -3,7 +3,7 @@ import os
 import random
 import unittest
 
-from strategies import HERE, Strategy, by_node, node, pod
+from strategies import Strategy, by_node, node, pod, user_file
 
 REGION, ZONE = "topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 GROUP = "appgroup.diktyo.x-k8s.io"
@@ -59,6 +59,26 @@ class NetworkOverhead(Strategy):
     def test_costs(self):
         # 0 on the node, 1 in its zone, 5 and 20 by the topology, 100 without a cost
         self.assertEqual(self.scores(self.cluster(100)), {"a": 100, "a2": 99, "b": 95, "c": 80, "plain": 0})
+
+    def test_a_file_may_leave_out_the_namespace_default(self):
+        objects = self.cluster(100)
+        for one in objects:
+            one = one["metadata"]
+            if one.get("namespace") == "default":
+                del one["namespace"]
+        self.assertEqual(self.scores(objects), self.scores(self.cluster(100)))
+
+    def test_a_topology_without_costs_is_named(self):
+        """Of the same form as an example of scheduler-plugins, which its API server does not take; and other weights."""
+        nodes, group, pods = self.NODES, app_group({"web": [("db", 5)]}), [member("db-0", "db", on="a"), member("p", "web")]
+        older = topology(**self.COSTS)
+        older["spec"]["weights"] = [{"name": "UserDefined", "costList": [{"topologyKey": ZONE, "originCosts": []}]}]
+        config = self.config()
+        for one, times in ((older, 1), (topology(**self.COSTS, weights="Dijkstra"), 1), (topology(**self.COSTS), 0)):
+            result = self.berth("explain", "-f", self.write("o.json", [*nodes, one, group, *pods]), "--config", config, "p")
+            self.assertEqual(result.code, 0, result.err)
+            self.assertEqual(result.err.count("the NetworkTopology nt-default has no costs in the weights UserDefined"), times,
+                             result.err)
 
     def test_a_limit(self):
         reason = "node(s) were too far in the network from the pods that the pod depends on"
@@ -213,7 +233,7 @@ class NetworkLatency(Strategy):
     def test_the_user_file(self):
         objects = [*self.NODES, self.TABLE, *self.DB, {**self.PEERS, "spec": {**self.PEERS["spec"],
                                                                             "schedulerName": "latency-sensitive"}}]
-        report = self.explain(objects, "default/p", "--config", os.path.join(HERE, "user-files", "latency-sensitive.yaml"))
+        report = self.explain(objects, "default/p", "--config", user_file("latency-sensitive.yaml"))
         scores = {name: row["scores"]["NetworkLatencyPlugin"] for name, row in by_node(report).items()}
         self.assertEqual(scores, {"a": 50 * 100, "b": 50 * 60, "c": 0, "plain": 0})   # the weight is 50
         self.assertTrue(all(row["feasible"] for row in by_node(report).values()))

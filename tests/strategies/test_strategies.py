@@ -3,9 +3,8 @@ import datetime
 import json
 import os
 import re
-import unittest
 
-from strategies import EXAMPLES, HERE, ROOT, Case, Strategy, by_node, file_of, main, node, node_with, pod, pod_with
+from strategies import EXAMPLES, ROOT, Case, Strategy, by_node, file_of, main, node, node_with, pod, pod_with, user_file
 
 GPU = "nvidia.com/gpu"
 TYPE = "node.kubernetes.io/instance-type"
@@ -90,6 +89,16 @@ class GPUPriority(Strategy):
     def test_the_alias(self):
         objects = self.nodes() + [pod("p")]
         self.assertEqual(self.scores(objects, name="GpuPriority"), self.scores(objects))
+
+    def test_arguments_under_the_other_name_have_no_effect_and_are_named(self):
+        cluster = self.write("cluster.json", self.nodes())
+        for enabled, warned in (("GpuPriority", True), (self.NAME, False)):
+            config = self.write("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+                                "profiles:\n- plugins: {score: {enabled: [{name: %s}]}}\n"
+                                "  pluginConfig: [{name: %s, args: {gpuWeight: 10}}]\n" % (enabled, self.NAME))
+            result = self.berth("simulate", "-f", cluster, "--config", config)
+            self.assertEqual(result.err, "berth: warning: profile default-scheduler: the arguments of GPUPriorityPlugin have no "
+                             "effect: the profile enables no plugin of that name\n" if warned else "")
 
 
 class BusinessAffinity(Strategy):
@@ -584,35 +593,48 @@ class Files(Case):
         self.assertEqual(placed, {"default/p": "gpu", "default/q": "plain"})
 
     def test_a_gpu_scheduler(self):
-        self.check_gpu_scheduler(os.path.join(HERE, "user-files", "gpu-scheduler.yaml"))
+        self.check_gpu_scheduler(user_file("gpu-scheduler.yaml"))
 
     def test_a_gpu_scheduler_in_a_config_map(self):
-        with open(os.path.join(HERE, "user-files", "gpu-scheduler-deployment.yaml"), encoding="utf-8") as file:
+        with open(user_file("gpu-scheduler-deployment.yaml"), encoding="utf-8") as file:
             text = file.read().split("gpu-scheduler-config.yaml: |\n", 1)[1]
         self.check_gpu_scheduler(self.write("mounted.yaml", "".join(line[4:] for line in text.splitlines(True))))
 
     def test_a_cost_optimizer(self):
         objects = [node("plain"), node("spot", labels=CostOptimization.SPOT),
                    pod_with("p", {"cpu": "1", "memory": "1Gi"}, schedulerName="cost-optimizer")]
-        report = self.explain(objects, "default/p", "--config", os.path.join(HERE, "user-files", "cost-optimizer.yaml"))
+        report = self.explain(objects, "default/p", "--config", user_file("cost-optimizer.yaml"))
         found = {key: row["scores"]["CostOptimizationPlugin"] for key, row in by_node(report).items()}
         expected = CostOptimization.normalized({"plain": 0.06, "spot": 0.06 * 0.4}, {"spot"})
         self.assertEqual(found, {name: 70 * score for name, score in expected.items()})
-        self.assertEqual(self.placed(self.simulate(objects, "--config", os.path.join(HERE, "user-files", "cost-optimizer.yaml"))),
+        self.assertEqual(self.placed(self.simulate(objects, "--config", user_file("cost-optimizer.yaml"))),
                          {"default/p": "spot"})
 
     def test_the_limit_of_a_cost_optimizer(self):
         """The file enables the plugin at score only: a node above 10 per hour is not rejected, but comes last."""
         objects = [node_with("dear", {GPU: "8"}), node_with("cheap", {GPU: "8"}, labels=CostOptimization.SPOT),
                    pod_with("p", {"cpu": "1", "memory": "1Gi", GPU: "6"}, schedulerName="cost-optimizer")]
-        file = os.path.join(HERE, "user-files", "cost-optimizer.yaml")
+        file = user_file("cost-optimizer.yaml")
         result = self.berth("explain", "-f", self.write("cluster.json", objects), "--config", file, "-o", "json", "p")
         self.assertEqual(by_node(result.json)["dear"]["scores"]["CostOptimizationPlugin"], 0)
         self.assertGreater(by_node(result.json)["cheap"]["scores"]["CostOptimizationPlugin"], 0)
         self.assertIn("CostOptimizationPlugin is not enabled at filter", result.err)
 
+    def test_limits_without_a_filter_are_named_at_the_start(self):
+        """Before there is any pod. These two files enable the plugins at score only."""
+        cluster = self.write("cluster.json", [node("a")])
+        for name, plugin in (("cost-optimizer", "CostOptimizationPlugin"), ("latency-sensitive", "NetworkLatencyPlugin")):
+            with open(user_file(name + ".yaml"), encoding="utf-8") as file:
+                text = file.read()
+            filtered = text.replace("  plugins:\n", "  plugins:\n    filter: {enabled: [{name: %s}]}\n" % plugin)
+            limitless = re.sub(r"      max\w+: .*\n", "", text)
+            for config, times in ((text, 1), (filtered, 0), (limitless, 0)):
+                result = self.berth("simulate", "-f", cluster, "--config", self.write("config.yaml", config))
+                self.assertEqual(result.code, 0, result.err)
+                self.assertEqual(result.err.count(plugin + " is not enabled at filter"), times, (config, result.err))
+
     def test_what_a_latency_sensitive_scheduler_has_beside_latency(self):
-        with open(os.path.join(ROOT, "tests", "cli", "user-files", "latency-sensitive.yaml"), encoding="utf-8") as file:
+        with open(user_file("latency-sensitive.yaml"), encoding="utf-8") as file:
             text = file.read().split("  pluginConfig:\n")[0]
         text = text.replace("      - name: NetworkLatencyPlugin\n        weight: 50\n", "")
         self.assertNotIn("Latency", text.replace("latency-sensitive", ""))
@@ -659,7 +681,24 @@ class Page(Case):
         self.assertGreaterEqual(shown, 5)
 
 
-class Build(unittest.TestCase):
+class Build(Case):
+    def test_policies_may_weigh_strategies_that_are_not_loaded(self):
+        """Those that score: a policy is shared by schedulers, of which some enable a strategy and others do not."""
+        built = sorted(name[:-3] for name in os.listdir(os.path.dirname(file_of(""))) if name.endswith(".so"))
+        self.assertGreater(len(built), 15)
+        cluster = self.write("cluster.json", [node("a"), node("b"), pod("p")])
+        os.mkdir(self.path("policies"))
+        refused = []
+        for name in built:
+            self.write("policies/p.yaml", "{apiVersion: scheduling.k8s.io/v1, kind: SchedulingPolicy, "
+                       "metadata: {name: default-policy}, spec: {pluginWeights: {%s: 7}}}" % name)
+            result = self.berth("explain", "-f", cluster, "--policy-dir", self.path("policies"), "p")
+            if result.code == 0:
+                self.assertIn("plugin weights %s 7." % name, result.out)
+            else:
+                refused.append(name)
+        self.assertEqual(refused, ["AdaptiveSchedulingPlugin", "StartThrottle", "TopologicalSort"])
+
     def test_aliases_are_links(self):
         for alias, name in (("GpuPriority", "GPUPriorityPlugin"), ("BusinessAffinity", "BusinessAffinityPlugin"),
                             ("CostOptimization", "CostOptimizationPlugin")):

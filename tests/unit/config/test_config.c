@@ -232,6 +232,10 @@ static const struct {
       "config.yaml:2:7: kind: kube-scheduler reads no scheduling Policy since v1.23; write a "
       "KubeSchedulerConfiguration, with its predicates and priorities as plugins in profiles, and with its "
       "extenders in extenders" },
+    { "a policy of berth", "apiVersion: scheduling.k8s.io/v1\nkind: SchedulingPolicy\nmetadata: {name: p}\n",
+      "config.yaml:2:7: kind: a SchedulingPolicy is no configuration; it belongs in a file of the folder "
+      "that "
+      "--policy-dir names, or in the data of the ConfigMap that --policy-configmap names" },
     { "the ConfigMap around it", "apiVersion: v1\nkind: ConfigMap\ndata: {config.yaml: ''}\n",
       "config.yaml:2:7: kind: expected a KubeSchedulerConfiguration; if the ConfigMap holds one in its data, "
       "write that to a file of its own" },

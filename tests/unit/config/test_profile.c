@@ -256,6 +256,38 @@ static const struct {
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
       "default-scheduler: FilterPlugin \"NoSuchPlugin\" does not exist; load it with "
       "--plugin FILE.so or --plugin-dir DIR if it is your own" },
+    { "misspelled plugin",
+      "profiles:\n"
+      "- plugins:\n"
+      "    score:\n"
+      "      enabled: [{name: NodeResourceFit}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: ScorePlugin \"NodeResourceFit\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean NodeResourcesFit?" },
+    { "strategy with other capitals",
+      "profiles:\n"
+      "- plugins:\n"
+      "    score:\n"
+      "      enabled: [{name: loadAwareScheduling}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: ScorePlugin \"loadAwareScheduling\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadAwareScheduling?" },
+    { "strategy without the end of its name",
+      "profiles:\n"
+      "- plugins:\n"
+      "    score:\n"
+      "      enabled: [{name: LoadBalancing}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: ScorePlugin \"LoadBalancing\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadBalancingPlugin?" },
+    { "strategy with an end that it does not have",
+      "profiles:\n"
+      "- plugins:\n"
+      "    score:\n"
+      "      enabled: [{name: LoadAwareSchedulingPlugin}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: ScorePlugin \"LoadAwareSchedulingPlugin\" does not exist; load it with "
+      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadAwareScheduling?" },
     { "unknown plugin in multiPoint",
       "profiles:\n"
       "- plugins:\n"

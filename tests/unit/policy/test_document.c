@@ -52,6 +52,12 @@ static const struct {
     { POLICY("p", "resourceWeights: {cpu: 0}"), "must be between 1 and 100, inclusive" },
     { POLICY("p", "resourceWeights: {storage: 1, ephemeral-storage: 1}"),
       "means ephemeral-storage, which has a weight of its own" },
+    { POLICY("p", "resourceWeights: {memroy: 5}"), "p.yaml:4:34: spec.resourceWeights[memroy]: Invalid "
+                                                   "value: \"memroy\": must be a standard resource type or "
+                                                   "fully qualified" },
+    { POLICY("p", "pluginWeights: {StartThrottle: 1}"),
+      "spec.pluginWeights[StartThrottle]: Invalid value: \"StartThrottle\": no plugin of this name scores "
+      "nodes" },
     { POLICY("p", "pluginWeights: {NodeName: 1}"),
       "p.yaml:4:34: spec.pluginWeights[NodeName]: Invalid value: \"NodeName\": no plugin of this name scores "
       "nodes" },
