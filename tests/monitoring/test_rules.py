@@ -56,6 +56,8 @@ FLUSHED = 'scheduler_pod_scheduled_after_flush_total{job="berth"}'
 EVICTIONS = 'scheduler_preemption_goroutines_execution_total{job="berth", result="%s"}'
 UNREADABLE = 'berth_unreadable_objects_total{job="berth", resource="%s"}'
 OLDEST = 'berth_samples_oldest_seconds{job="berth", instance="%s", source="metrics.k8s.io"}'
+POLICIES = 'berth_policy_last_reload_success{job="berth", instance="a"}'
+POLICIES_REFUSED = 'berth_policy_reloads_total{job="berth", instance="a", result="refused"}'
 SAMPLER = 'berth_sampler_errors_total{job="berth", source="%s"}'
 
 # By the alert: the labels with which it fires, and series for which it does; then series for which it is quiet, by why. What
@@ -128,6 +130,11 @@ CASES = {
         {"job": "berth", "instance": "a"},
         {'berth_config_last_reload_success{job="berth", instance="a"}': "1x40 0x20"},
         {"for 3 minutes": {'berth_config_last_reload_success{job="berth", instance="a"}': "1x46 0x20"}}),
+    "BerthPolicyRefused": (
+        {"job": "berth", "instance": "a"}, {POLICIES: "1x40 0x20", POLICIES_REFUSED: "_x40 1x20"},
+        {"for 3 minutes": {POLICIES: "1x46 0x20", POLICIES_REFUSED: "_x46 1x20"},
+         "mended": {POLICIES: "0x40 1x20", POLICIES_REFUSED: "1x60"},
+         "there are none": {POLICIES: "0x60"}}),
     "BerthCredentialUnusable": (
         {"job": "berth", "instance": "a", "credential": "serving-certificate"},
         {'berth_credential_usable{job="berth", instance="a", credential="serving-certificate"}': "1x30 0x30"},
