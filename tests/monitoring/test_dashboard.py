@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every panel of the dashboard shows something, and every alert can be evaluated: a real Prometheus reads a live scheduler
 under load, and is asked what Grafana would ask."""
+import json
 import math
 import os
 import shlex
@@ -20,6 +21,8 @@ VARIABLES = {"$job": "berth", "$instance": ".+", "$__rate_interval": "1m"}
 PODS = 300
 CONFIG = {"leaderElection": {"leaderElect": True, "resourceName": "berth"},
           "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Mistakes"}]}}}]}
+POLICY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "SchedulingPolicy", "metadata": {"name": "some"},
+          "spec": {"resourceWeights": {"cpu": 1}}}
 BY_USE = {"leaderElection": CONFIG["leaderElection"],
           "profiles": [{"plugins": {"score": {"enabled": [{"name": "LoadBalancingPlugin"}]}}}]}
 
@@ -29,25 +32,31 @@ def queries(wanted):
     found = {}
     for row, panel in panels():
         for target in panel["targets"] if wanted(row) else []:
-            query = target["expr"]
-            for name, value in VARIABLES.items():
-                query = query.replace(name, value)
-            found["%s: %s (%s)" % (row, panel["title"], target["refId"])] = query
+            found["%s: %s (%s)" % (row, panel["title"], target["refId"])] = filled(target["expr"], VARIABLES)
     return found
 
 
-class Reader(Prometheus):
-    """A Prometheus that reads one scheduler, as the ServiceMonitor says."""
+def filled(query, variables):
+    """With values for the variables."""
+    for name, value in variables.items():
+        query = query.replace(name, value)
+    return query
 
-    def __init__(self, case, scheduler):
-        job = {"scheme": "https", "scrape_interval": "%ds" % SCRAPE_S, "scrape_timeout": "%ds" % SCRAPE_S,
+
+class Reader(Prometheus):
+    """A Prometheus that reads schedulers, as the ServiceMonitor says."""
+
+    def __init__(self, case, *schedulers, scrape_s=SCRAPE_S):
+        job = {"scheme": "https", "scrape_interval": "%ds" % scrape_s, "scrape_timeout": "%ds" % scrape_s,
                "authorization": {"credentials": case.api.access.token}, "tls_config": {"insecure_skip_verify": True}}
         # Kubernetes' service discovery sets the labels of the pod in which berth runs.
-        labels = {"job": "berth", "namespace": "kube-system", "pod": "berth-0", "container": "berth"}
+        labels = {"job": "berth", "namespace": "kube-system", "container": "berth"}
         jobs = []
         for path in ("/metrics", "/metrics/resources"):
-            target = {"targets": ["127.0.0.1:%d" % scheduler.port], "labels": {**labels, "metrics_path": path}}
-            jobs.append({**job, "job_name": path, "metrics_path": path, "static_configs": [target]})
+            targets = [{"targets": ["127.0.0.1:%d" % scheduler.port],
+                        "labels": {**labels, "pod": "berth-%d" % i, "metrics_path": path}}
+                       for i, scheduler in enumerate(schedulers)]
+            jobs.append({**job, "job_name": path, "metrics_path": path, "static_configs": targets})
         jobs[1].update({"honor_labels": True,
                         "metric_relabel_configs": [{"source_labels": ["node"], "regex": "^$", "action": "keep"}]})
         case.write("rules.yaml", rules())
@@ -74,7 +83,8 @@ class Dashboard(Case):
                         os.path.join(ROOT, "tests", "plugins", "mistakes.c")], check=True)
         self.create(node("small", cpu="1"), {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1000,
                                              "metadata": {"name": "monitoring-high"}})
-        self.prometheus = Reader(self, self.start("--plugin", plugin, config=CONFIG))
+        policies = os.path.dirname(self.write("policies/some.yaml", json.dumps(POLICY)))
+        self.prometheus = Reader(self, self.start("--plugin", plugin, "--policy-dir", policies, config=CONFIG))
 
     def load(self):
         """A bit of everything that a panel shows: bindings, a wait at Permit, an error of a plugin, a preemption."""

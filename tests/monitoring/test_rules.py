@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
-from monitoring import OTHERS, alerts, expression, families, names, needs, panels, rules, text_of  # noqa: E402
+from monitoring import OTHERS, alerts, dashboard, expression, families, names, needs, panels, rules, text_of  # noqa: E402
 
 JOB = 'job="berth"'
 LEADER = 'leader_election_master_status{job="berth", instance="a", name="kube-scheduler"}'
@@ -272,6 +272,38 @@ class Names(unittest.TestCase):
         if not SAMPLES & families():
             self.skipTest("berth has no sampler yet: families.def has no metric of samples")
         self.assertEqual(SAMPLES - families(), set())
+
+
+class Layout(unittest.TestCase):
+    """Panels as Grafana places them: 24 columns, none above another."""
+
+    def test_panels_fill_their_lines(self):
+        """Each line of panels has the whole width, without an overlap; rows stand in between."""
+        below, place = 0, 0
+        for panel in dashboard()["panels"]:
+            box = panel["gridPos"]
+            with self.subTest(panel["title"]):
+                self.assertEqual((box["x"], box["y"]), (place, below))
+            place += box["w"]
+            if place == 24:
+                below, place = below + box["h"], 0
+        self.assertEqual(place, 0)
+
+    def test_panels_are_told_apart(self):
+        for what in ("id", "title"):
+            values = [panel[what] for panel in dashboard()["panels"]]
+            self.assertEqual(len(values), len(set(values)), what)
+
+    def test_panels_say_what_their_numbers_are(self):
+        """By a unit. Results have the colours of their meaning: an error is never green."""
+        for row, panel in panels():
+            with self.subTest("%s: %s" % (row, panel["title"])):
+                self.assertTrue(panel["fieldConfig"]["defaults"]["unit"])
+                self.assertTrue(panel.get("description"))
+                if any(target["legendFormat"] == "{{result}}" for target in panel["targets"]):
+                    colours = {one["matcher"]["options"].lower(): value["value"]["fixedColor"]
+                               for one in panel["fieldConfig"]["overrides"] for value in one["properties"] if value["id"] == "color"}
+                    self.assertEqual(colours.get("error"), "red")
 
 
 class Monitors(unittest.TestCase):
