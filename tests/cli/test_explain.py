@@ -420,55 +420,6 @@ class WhichPod(cli.Case):
         self.assertRegex(result.out, r"^shop/web-new-\w{5} ")
         self.assertIn("needs 9", result.out)
 
-    def test_waiting_pods(self):
-        web = [cli.pod("web-%d" % i, cpu="1", labels={"app": "web"}, owner=("ReplicaSet", "web-5d")) for i in range(3)]
-        objects = [cli.node("a"), cli.node("b", cpu="2"), cli.pod("on", on="a"), *web, cli.pod("big", cpu="9", namespace="shop"),
-                   cli.pod("held", schedulingGates=[{"name": "g"}]), cli.pod("tolerant", cpu="1", tolerations=[{"operator": "Exists"}]),
-                   cli.pod("theirs", schedulerName="other")]
-        found = self.explain_pod(objects, "-o", "json").json
-        self.assertEqual((found["kind"], found["left"]), ("PendingPods", 0))
-        rows = {row["name"]: row for row in found["pods"]}
-        self.assertEqual({name: (row["count"], row["feasible"]) for name, row in rows.items()},
-                         {"web-0": (3, 2), "big": (1, 0), "held": (1, 2), "tolerant": (1, 2)})
-        self.assertEqual(rows["big"]["sentence"], "2 of 2 nodes: Insufficient cpu: needs 9; most free is 3.9 on a, the largest has 4")
-        self.assertTrue(rows["held"]["sentence"].startswith("held back: "))
-        self.assertEqual(rows["web-0"]["sentence"], "2 nodes can take it, the best is a")
-        text = self.explain_pod(objects).out
-        self.assertRegex(text, r"(?m)^default/web-0 +3  2 nodes can take it")
-        self.assertEqual([row["name"] for row in self.explain_pod(objects, "-n", "shop", "-o", "json").json["pods"]], ["big"])
-        self.assertIn("and 3 more pods", self.explain_pod(objects, "--top", "1").out)
-        for args, where in ((), ""), (("-n", "shop"), " in namespace shop"):
-            self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("on", on="a")], *args).out,
-                             "No pod waits for a node%s.\n" % where)
-        self.refuse(self.explain_pod(objects, "--node", "a"), "--node wants a pod")
-
-    def test_waiting_pods_in_the_order_of_the_queue(self):
-        objects = [cli.node("a"), cli.node("b"), cli.pod("later", created="2026-01-02T00:00:00Z"),
-                   cli.pod("sooner", cpu="1", created="2026-01-01T00:00:00Z"), cli.pod("urgent", priority=9)]
-        self.assertEqual([row["name"] for row in self.explain_pod(objects, "-o", "json").json["pods"]],
-                         ["urgent", "sooner", "later"])
-
-    def test_waiting_pods_of_controllers(self):
-        """Those that would be created; a pod that exists is a row of its own."""
-        claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}]
-        labels = {"app": "web"}
-        objects = [cli.node("a"), cli.node("b"), cli.workload("ReplicaSet", "web", labels=labels, replicas=3),
-                   cli.pod("web-1", labels=labels, owner=("ReplicaSet", "web")), cli.workload("DaemonSet", "agent"),
-                   cli.workload("Deployment", "big", cpu="9", namespace="shop", replicas=2),
-                   cli.workload("StatefulSet", "db", replicas=1, volumeClaimTemplates=claims)]
-        result = self.explain_pod(objects, "-o", "json")
-        rows = {re.sub(r"-\w{5,}", "", row["name"]): (row["count"], row["expanded"], row["feasible"])
-                for row in result.json["pods"]}
-        self.assertEqual(rows, {"web-1": (1, False, 2), "web": (2, True, 2), "big": (2, True, 0), "db-0": (1, True, 0)})
-        self.assertEqual(result.json["ofDaemonSets"], 2)
-        self.assertIn("pod default/db-0 has a claim of StorageClass fast, which is not in the input", result.err)
-        text = self.explain_pod(objects)
-        self.assertIn("5 of these pods would be created by controllers of the input.\n"
-                      "2 pods that DaemonSets of the input would create, one for each node, are not listed.\n", text.out)
-        in_shop = self.explain_pod(objects, "-n", "shop")
-        self.assertNotIn("StorageClass", in_shop.err)
-        self.assertNotIn("DaemonSets", in_shop.out)
-
     def test_deferred_resize(self):
         status = {"phase": "Running", "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
         objects = [cli.node("a"), cli.node("b"), cli.pod("low", on="a", cpu="2", priority=0),
