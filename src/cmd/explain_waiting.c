@@ -3,7 +3,7 @@
  * can.
  *
  * Each is evaluated by itself on the cluster as it is. Pods that plugins cannot tell apart (cluster/pod_class.h) have
- * one evaluation, and are one line. Pods of a class that plugins may tell apart, by claims of their own for example, are
+ * one evaluation, and are one line. Pods of a class that plugins may tell apart, as by claims of their own, are
  * one line where the evaluations say the same. */
 #include <stdlib.h>
 #include <string.h>

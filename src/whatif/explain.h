@@ -47,6 +47,7 @@ struct explain_options {
     bool calls_extenders;         /* else they are only named */
     struct opt_int32 pods_before; /* waiting pods that come first in the queue; not set: not known */
     const struct pod *pod_before; /* the first of them */
+    bool has_turn;                /* a simulation of the input decides the pod, too */
     bool timing;                  /* the printers show what plugins cost */
     struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };

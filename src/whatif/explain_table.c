@@ -240,7 +240,7 @@ void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top
     strbuf_putc(term->out, '\n');
     grid_print(&grid, term, 2);
     if (rejections->len > top)
-        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(rejections->len - top)));
+        term_paint(term, PAINT_DIM, "  and %s\n", counted(rejections->len - top, "more reason"));
 }
 
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
@@ -355,14 +355,17 @@ static void print_queue(const struct explanation *explanation, struct term *term
     const struct explain_options *options = &explanation->options;
     const struct pod *pod = explanation->cycle.pod;
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    if (!options->pods_before.value)
+    int32_t count = options->pods_before.value;
+    if (!count)
         return;
-    strbuf_printf(&text,
-                  "%s %s before it in the queue, such as " META_FMT
-                  ", and may change this: `berth simulate --explain " META_FMT "` explains it at its turn.",
-                  counted((uint64_t)options->pods_before.value, "waiting pod"),
-                  options->pods_before.value == 1 ? "comes" : "come", META_ARG(&options->pod_before->meta),
-                  META_ARG(&pod->meta));
+    if (count > 1)
+        strbuf_printf(&text, "%s waiting pods come before it in the queue, such as ", grouped(count));
+    strbuf_printf(&text, META_FMT "%s, and may change this", META_ARG(&options->pod_before->meta),
+                  count == 1 ? " comes before it in the queue" : "");
+    if (options->has_turn && status_ok(explanation->pre_enqueue))
+        strbuf_printf(&text, ": `berth simulate --explain " META_FMT "` explains it at its turn",
+                      META_ARG(&pod->meta));
+    strbuf_putc(&text, '.');
     strbuf_putc(term->out, '\n');
     term_wrap(term, 0, strbuf_slice(&text));
 }
