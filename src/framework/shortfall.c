@@ -57,7 +57,7 @@ struct str label_selector_text(const struct label_selector *selector, struct are
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     if (!selector || selector->invalid)
-        return STR("no pod");
+        return STR("labels that no pod has");
     list_for(&selector->match_labels, pair)
         strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT, text.len ? "," : "", STR_ARG(pair->key),
                       STR_ARG(pair->value));
@@ -65,7 +65,7 @@ struct str label_selector_text(const struct label_selector *selector, struct are
         strbuf_printf(&text, "%s" STR_FMT " ", text.len ? "," : "", STR_ARG(requirement->key));
         put_requirement(requirement, &text);
     }
-    return text.len ? arena_str(arena, strbuf_slice(&text)) : STR("any pod");
+    return text.len ? arena_str(arena, strbuf_slice(&text)) : STR("any labels");
 }
 
 /* ---- node selectors ---- */

@@ -48,7 +48,7 @@ struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *r
 void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
                                 const struct node_selector *selector, const struct node *node);
 
-/* "app=web,tier In (a, b)"; "any pod" for an empty selector, "no pod" for none. */
+/* "app=web,tier In (a, b)"; "any labels" for an empty selector, "labels that no pod has" for none. */
 struct str label_selector_text(const struct label_selector *selector, struct arena *arena);
 
 /* ---- asking plugins ---- */

@@ -189,6 +189,11 @@ class Shortfall(cli.Case):
                          "at most 1 is allowed" % ZONE)
         [lack] = cli.by_node(found)["c"]["why"]
         self.assertEqual((lack["reason"], lack["key"], lack["has"]), ("SpreadLabel", ZONE, None))
+        for more, words in (({}, "the emptiest domain 0"),
+                            ({"minDomains": 5}, "and with fewer domains than minDomains the emptiest counts as 0")):
+            found = self.explain([*objects[:-1], {**pod, "spec": {**pod["spec"], "topologySpreadConstraints": [{**constraint, **more}]}}], "p")
+            self.assertEqual(cli.by_node(found)["a"]["why"][0]["sentence"], "spread over %s: x has 1 matching pod, %s; the skew would "
+                             "be 2, at most 1 is allowed" % (ZONE, words))
 
     def test_pod_affinity(self):
         term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "db"}}}
@@ -197,7 +202,7 @@ class Shortfall(cli.Case):
                    cli.node("c")]
         there = cli.pod("there", on="a", labels={"app": "db"})
         why, _ = self.why(objects, "b", affinity={"podAffinity": required})
-        self.assertEqual(why[0]["sentence"], "pod affinity wants a pod with app=db in the same %s, there is none anywhere" % ZONE)
+        self.assertEqual(why[0]["sentence"], "pod affinity wants a pod with app=db in the same %s, there is none in namespace default" % ZONE)
         why, _ = self.why([*objects, there], "c", affinity={"podAffinity": required})
         self.assertEqual((why[0]["reason"], why[0]["has"]), ("PodAffinityLabel", None))
         why, groups = self.why([*objects, there], "a2", affinity={"podAntiAffinity": required})
@@ -208,6 +213,31 @@ class Shortfall(cli.Case):
             {"topologyKey": ZONE, "labelSelector": {}}]}})
         why, _ = self.why([*objects, lonely], "a2")
         self.assertEqual((why[0]["reason"], why[0]["pod"]), ("AntiAffinityOfPod", cli.reference("default/lonely")))
+
+    def test_which_pods_an_affinity_selects(self):
+        """A pod that all terms of an affinity select, or one that a term of an anti-affinity does; where namespaces matter, of these."""
+        def term(key=ZONE, **more):
+            return {"topologyKey": key, **more}
+
+        def labels(**pairs):
+            return {"labelSelector": {"matchLabels": pairs}}
+        objects = [cli.node("a", labels={ZONE: "x"}), cli.pod("db", on="a", labels={"app": "db"}),
+                   cli.pod("web", on="a", labels={"app": "web"}, namespace="shop")]
+        for terms, wants, found in (
+                ([term(**labels(app="db")), term(**labels(app="web"))], "app=db and app=web", "in namespace default"),
+                ([term(**labels(app="web"))], "app=web", "in namespace default"),
+                ([term(**labels(app="web"), namespaces=["batch"])], "app=web of namespace batch", "anywhere"),
+                ([term(**labels(app="x"), namespaces=["a", "b"], namespaceSelector={"matchLabels": {"team": "t"}})],
+                 "app=x of namespaces a, b and those with team=t", "anywhere"),
+                ([term(**labels(app="x"), namespaceSelector={})], "app=x of any namespace", "anywhere"),
+                ([term(labelSelector={}, namespaces=["batch"])], "any labels of namespace batch", "anywhere"),
+                ([term()], "labels that no pod has", "in namespace default")):
+            why, _ = self.why(objects, "a", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+            self.assertEqual((why[0]["wants"], why[0]["sentence"]),
+                             (wants, "pod affinity wants a pod with %s in the same %s, there is none %s" % (wants, ZONE, found)))
+        why, _ = self.why(objects, "a", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            term(**labels(app="db")), term(**labels(app="web"))]}})
+        self.assertEqual(why[0]["wants"], "app=db or app=web")
 
     CLAIMED = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
 
