@@ -1,5 +1,5 @@
-/* unknown_fields.h: fields of manifests that their kind does not have, most often misspelled or misplaced; and values
- * that an API server would refuse (field_values.h).
+/* unknown_fields.h: fields of manifests that their kind does not have, most often misspelled or misplaced; values that
+ * an API server would refuse (field_values.h); and of objects that a user wrote, required fields that are missing.
  *
  *     object ──▶ walked beside its type in schema/ ──▶ a row per kind and path, with the place of the first
  *
