@@ -5,6 +5,7 @@
 #include "cmd/explain.h"
 #include "debug/explain_view.h"
 #include "input/pod_kinds.h"
+#include "sync/listing.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
 
@@ -154,7 +155,7 @@ static int explain_objects(struct explain_settings *settings, const struct targe
 static void make_path(const struct explain_settings *settings, const struct target *wanted,
                       enum output output, const struct term *term, struct strbuf *path)
 {
-    struct str namespace = wanted->namespace.len ? wanted->namespace : STR("default");
+    struct str namespace = target_namespace(wanted);
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod",
@@ -239,6 +240,18 @@ static int read_words(const struct texts *words, struct arena *arena, const char
     return EXIT_DONE;
 }
 
+/* As with kubectl, that of the context, where a cluster is asked. One that cannot be asked is reported then. */
+static struct str context_namespace(const struct explain_settings *settings, struct arena *arena)
+{
+    const struct input_settings *input = &settings->input;
+    struct kube_access access = { .namespace = { 0 } };
+    struct error err;
+    bool asks_cluster = settings->running.server || !input->files.len || input->kubeconfig || input->context;
+    return asks_cluster && usual_access(input->kubeconfig, input->context, NULL, arena, &access, &err) == 0
+               ? access.namespace
+               : (struct str){ 0 };
+}
+
 static int run(void *given, const struct texts *words)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
@@ -256,6 +269,8 @@ static int run(void *given, const struct texts *words)
     if (check_server(settings, &err) < 0 ||
         (pod && target_parse(pod, settings->namespace, &target, &err) < 0))
         return fail(EXIT_INPUT, &err);
+    if (pod)
+        target.usual = context_namespace(settings, &arena);
     return (settings->running.server ? explain_live : explain_objects)(settings, pod ? &target : NULL);
 }
 
