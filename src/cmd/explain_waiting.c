@@ -230,6 +230,9 @@ static struct str fits(const struct explanation *explanation, struct arena *aren
 static struct str lacks(const struct explanation *explanation, struct arena *arena)
 {
     const struct rejected_group *group = explanation->rejections.items;
+    const struct row_why *why = &explanation->pod_why;
+    if (why->len)
+        return shortfall_sentence(why->items, why->len, arena);
     if (!status_ok(explanation->failure) || !explanation->rejections.len)
         return arena_str(arena, attempt_sentence(explanation->failed_by, explanation->message, arena));
     return arena_printf(arena, "%s of %s: " STR_FMT, grouped(group->nodes),

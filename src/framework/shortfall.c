@@ -180,9 +180,10 @@ static struct status call_filter(struct cycle *cycle, const struct plugin_instan
     return status;
 }
 
-static const struct plugin_instance *filter_of(const struct cycle *cycle, const struct plugin *plugin)
+static const struct plugin_instance *instance_at(const struct cycle *cycle, enum extension_point point,
+                                                 const struct plugin *plugin)
 {
-    const struct plugin_order *order = &cycle->profile->points[POINT_FILTER];
+    const struct plugin_order *order = &cycle->profile->points[point];
     for (uint32_t i = 0; i < order->len; i++)
         if (order->items[i]->plugin == plugin)
             return order->items[i];
@@ -191,7 +192,8 @@ static const struct plugin_instance *filter_of(const struct cycle *cycle, const 
 
 void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, struct shortfall_list *list)
 {
-    const struct plugin_instance *instance = status_rejected(status) ? filter_of(cycle, status.plugin) : NULL;
+    const struct plugin_instance *instance =
+        status_rejected(status) ? instance_at(cycle, POINT_FILTER, status.plugin) : NULL;
     struct node_view plain = { cycle->cluster, row, NULL };
     bool may_be_theirs =
         instance && instance->plugin->explain && row_has_rivals(plain.cluster, row, cycle->info);
@@ -203,6 +205,17 @@ void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, stru
     rivals_begin(&rivals, cycle, row);
     ask(cycle, rivals.view, instance, status, list);
     rivals_end(&rivals, cycle);
+}
+
+void shortfalls_of_pod(struct cycle *cycle, struct status status, struct shortfall_list *list)
+{
+    const struct plugin_instance *instance = instance_at(cycle, POINT_PRE_FILTER, status.plugin);
+    if (!instance || !instance->plugin->explain_pod)
+        return;
+    cycle->current = instance;
+    instance->plugin->explain_pod(cycle, list);
+    for (uint32_t i = 0; i < list->len; i++)
+        list->items[i].plugin = status.plugin;
 }
 
 /* As the filters of a decision: with the nominated pods, and without. */

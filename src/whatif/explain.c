@@ -176,6 +176,10 @@ static void find_shortfalls(struct explanation *ret)
         list.len = list.cap = 0;
         rows[rejected.len++] = row;
     }
+    if (!status_ok(ret->evaluation.pre_filter)) {
+        shortfalls_of_pod(&ret->cycle, ret->evaluation.pre_filter, &list);
+        ret->pod_why = (struct row_why){ list.items, list.len };
+    }
     shortfall_list_release(&list);
     rejected.items = rows;
     ret->rejections = rejections_group(&ret->evaluation.diagnosis, rejected, ret->why_of, &ret->arena);

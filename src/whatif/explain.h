@@ -75,6 +75,7 @@ struct explanation {
     uint32_t *best; /* feasible rows of the highest total, by name */
     uint32_t best_len;
     struct row_why *why_of; /* by row, of nodes that were rejected */
+    struct row_why pod_why; /* of a pod that PreFilter rejected */
     struct rejected_groups rejections;
     uint32_t asked_row;            /* of options.node; ROW_NONE: none */
     struct filter_answer *answers; /* of every filter about it; none where PreFilter rejected the pod */

@@ -61,6 +61,14 @@ static void print_failure(const struct explanation *explanation, struct term *te
                   grouped(nodes), counted(explanation->rows_len, "node"));
 }
 
+static void print_pod_why(const struct explanation *explanation, struct term *term)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct row_why *why = &explanation->pod_why;
+    for (uint32_t i = 0; i < why->len; i++)
+        term_wrap(term, 2, shortfall_sentence(&why->items[i], 1, &scratch));
+}
+
 static void print_answer(const struct explanation *explanation, struct term *term)
 {
     struct strbuf *out = term->out;
@@ -80,6 +88,7 @@ static void print_answer(const struct explanation *explanation, struct term *ter
         term_paint(term, PAINT_BAD, "No node can take it");
         strbuf_puts(out, ":\n");
         term_wrap(term, 2, explanation->message);
+        print_pod_why(explanation, term);
         return;
     }
     print_best(explanation, term);

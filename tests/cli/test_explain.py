@@ -22,7 +22,7 @@ class Answer(cli.Case):
         found = self.explain(CLUSTER, "default/p")
         self.assertEqual((found["apiVersion"], found["kind"], found["pod"]),
                          ("berth.dev/v1", "Explanation", cli.reference("default/p")))
-        self.assertEqual(found["preFilter"], {"status": "Success", "plugin": None, "reasons": [], "nodeNames": None})
+        self.assertEqual(found["preFilter"], {"status": "Success", "plugin": None, "reasons": [], "nodeNames": None, "why": []})
         self.assertEqual(found["best"], ["big"])
         for member in ("policy", "preEnqueue", "message", "preemption", "notAsked", "cost"):
             self.assertIsNone(found[member])
@@ -275,6 +275,26 @@ class Shortfall(cli.Case):
         why, groups = self.why([cli.node("a"), storage, self.claim(bound=False, storageClassName="local")], "a", **self.CLAIMED)
         self.assertEqual((why[0]["reason"], why[0]["key"], why[0]["wants"]), ("VolumeMatch", "data", "local"))
         self.assertEqual(groups, ["no volume matches claim data, and storage class local makes none"])
+
+    def test_claims_that_are_not_bound(self):
+        """No node is looked at; what lacks is a claim."""
+        storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "early"},
+                   "provisioner": "csi.example.com", "volumeBindingMode": "Immediate"}
+        for more, sentence in (
+                ({"storageClassName": "early"}, "claim data has no volume, and its storage class early does not wait for a pod "
+                 "(volumeBindingMode is not WaitForFirstConsumer)"),
+                ({"storageClassName": "none"}, "claim data has no volume, and its storage class none does not exist"),
+                ({"storageClassName": ""}, "claim data has no volume, and no storage class"),
+                ({"volumeName": "v"}, "claim data names volume v and is not bound to it")):
+            objects = [cli.node("a"), storage, self.claim(bound=False, **more), cli.pod("p", **self.CLAIMED)]
+            found = self.explain(objects, "p")
+            [lack] = found["preFilter"]["why"]
+            self.assertEqual((lack["plugin"], lack["reason"], lack["key"], lack["sentence"]),
+                             ("VolumeBinding", "ClaimNotBound", "data", sentence))
+            path = self.write("c.json", objects)
+            for args in ("p",), ():
+                self.assertIn(sentence, " ".join(self.berth("explain", "-f", path, *args).out.split()))
+        self.assertEqual(self.explain(CLUSTER, "p")["preFilter"]["why"], [])
 
     def test_volumes_in_use(self):
         objects = [cli.node("a"), cli.node("b"), self.volume(accessModes=["ReadWriteOncePod"]), self.claim("ReadWriteOncePod"),
