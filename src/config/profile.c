@@ -211,6 +211,23 @@ static int refuse(struct expansion *expansion, yyjson_val *at, const char *forma
                        STR_ARG(expansion->profile->scheduler_name), STR_ARG(sentence));
 }
 
+/* Misspelled, or not loaded? */
+static struct str what_helps(const struct plugin_catalog *catalog, struct str name, struct arena *arena)
+{
+    enum { SLIPS_MAX = 2 };
+    const char *near = NULL;
+    size_t distance = SLIPS_MAX + 1;
+    for (size_t i = 0; i < catalog->count; i++) {
+        size_t slips = str_distance(name, str_from(catalog->plugins[i].name), true);
+        near = slips < distance ? catalog->plugins[i].name : near;
+        distance = MIN(distance, slips);
+    }
+    if (!near)
+        return STR("; load it with --plugin FILE.so or --plugin-dir DIR if it is your own");
+    return arena_printf(
+        arena, "; did you mean %s? If it is your own, --plugin FILE.so or --plugin-dir DIR loads it", near);
+}
+
 static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref, size_t point, uint32_t *ret)
 {
     const struct plugin_catalog *catalog = expansion->build->catalog;
@@ -219,11 +236,11 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
         *ret = (uint32_t)(plugin - catalog->plugins);
         return 0;
     }
-    struct str name = quote_go_arena(expansion->build->arena, ref->name);
+    struct arena *arena = expansion->build->arena;
+    struct str name = quote_go_arena(arena, ref->name);
     bool may_be_loaded = !plugin && !str_empty(ref->name);
-    return refuse(
-        expansion, ref->at, "%s " STR_FMT " does not exist%s", point_infos[point].interface, STR_ARG(name),
-        may_be_loaded ? "; load it with --plugin FILE.so or --plugin-dir DIR if it is your own" : "");
+    return refuse(expansion, ref->at, "%s " STR_FMT " does not exist" STR_FMT, point_infos[point].interface,
+                  STR_ARG(name), STR_ARG(may_be_loaded ? what_helps(catalog, ref->name, arena) : STR("")));
 }
 
 static bool implements(struct expansion *expansion, uint32_t plugin, size_t point)

@@ -96,6 +96,20 @@ static void add_requirement(struct shortfall_list *list, const char *reason, con
                                    STR_ARG(requirement->key), STR_ARG(wants));
 }
 
+/* Terms that are empty, or that have a value that their operator cannot take: "gen Gt (four)". */
+static void add_unmatchable(struct shortfall_list *list, const char *reason, const char *subject,
+                            const struct node_selector *selector)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    list_for(&selector->terms, term)
+        list_for(&term->match_expressions, requirement) {
+            strbuf_printf(&text, "%s" STR_FMT " ", text.len ? ", " : ": ", STR_ARG(requirement->key));
+            put_requirement(requirement, &text);
+        }
+    shortfall_add(list, reason)->sentence = arena_printf(list->arena, "%s has no term that can match" STR_FMT,
+                                                         subject, STR_ARG(strbuf_slice(&text)));
+}
+
 void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
                                 const struct node_selector *selector, const struct node *node)
 {
@@ -111,8 +125,7 @@ void shortfall_add_requirements(struct shortfall_list *list, const char *reason,
         least = count;
     }
     if (!nearest) {
-        shortfall_add(list, reason)->sentence =
-            arena_printf(list->arena, "%s has no term that can match", subject);
+        add_unmatchable(list, reason, subject, selector);
         return;
     }
     list_for(&nearest->match_expressions, requirement)

@@ -170,6 +170,12 @@ class Shortfall(cli.Case):
                          [("NodeAffinity", "zone", "In (y, z)", "w")])
         self.assertEqual(groups, ["node affinity wants zone In (y, z), it has w"])
 
+    def test_terms_that_cannot_match(self):
+        terms = [{"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["four"]}]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        _, groups = self.why([cli.node("a", labels={"gen": "5"})], "a", affinity={"nodeAffinity": required})
+        self.assertEqual(groups, ["node affinity has no term that can match: gen Gt (four)"])
+
     def test_ports(self):
         ports = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 8080}]}]}
         why, groups = self.why([cli.node("a"), cli.pod("holder", on="a", **ports)], "a", **ports)
@@ -342,6 +348,10 @@ class Shortfall(cli.Case):
         self.assertEqual([(row["resource"], row["needs"], row["free"], row["allocatable"], row["key"], row["wants"]) for row in why],
                          [("devices of class gpu", 3, 2, 3, "c", "r")])
         self.assertEqual(groups, ["Insufficient devices of class gpu: needs 3; most free is 2 on a, the largest has 3"])
+        picky = self.device_claim("c")
+        picky["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "device.driver == 'other'"}}]
+        _, groups = self.why([cli.node("a"), gpu, self.devices("a", ["a1"]), picky], "a", **wants)
+        self.assertEqual(groups, ["Insufficient matching devices of class gpu: needs 1, has none"])
         why, _ = self.why(objects, "b", resourceClaims=[{"name": "c", "resourceClaimName": "taken"}])
         self.assertEqual((why[0]["reason"], why[0]["sentence"]), ("ClaimNodes", "claim taken wants metadata.name In (a), it has b"))
 

@@ -256,6 +256,14 @@ static const struct {
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
       "default-scheduler: FilterPlugin \"NoSuchPlugin\" does not exist; load it with "
       "--plugin FILE.so or --plugin-dir DIR if it is your own" },
+    { "misspelled plugin",
+      "profiles:\n"
+      "- plugins:\n"
+      "    filter:\n"
+      "      enabled: [{name: nodeAffinty}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: FilterPlugin \"nodeAffinty\" does not exist; did you mean NodeAffinity? If it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
     { "unknown plugin in multiPoint",
       "profiles:\n"
       "- plugins:\n"
