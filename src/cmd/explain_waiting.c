@@ -5,6 +5,7 @@
  * Each is evaluated by itself on the cluster as it is. Pods that plugins cannot tell apart (cluster/pod_class.h) have
  * one evaluation, and are one line. Pods of a class that plugins may tell apart, as by claims of their own, are
  * one line where the evaluations say the same. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -386,6 +387,22 @@ static void judge_and_merge(struct waiting_list *list, struct input *input,
     merge_answers(list, judged, top);
 }
 
+/* That no pod waits in a namespace that does not exist would be no answer. */
+static void check_namespace(const struct input *input, const char *namespace)
+{
+    const object_vec *all = &input->load.objects[KIND_NAMESPACE];
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    if (!namespace || load_find(&input->load, KIND_NAMESPACE, (struct str){ 0 }, str_from(namespace)))
+        return;
+    const char **names = arena_array(&scratch, const char *, all->len + 1);
+    for (size_t i = 0; i < all->len; i++)
+        names[i] = arena_printf(&scratch, STR_FMT, STR_ARG(all->items[i]->name)).ptr;
+    const char *near = nearest_name(namespace, names, all->len);
+    fprintf(stderr, "berth: warning: there is no namespace %s in the %s%s%s%s\n", namespace,
+            input->is_live ? "cluster" : "input", near ? "; did you mean " : "", near ? near : "",
+            near ? "?" : "");
+}
+
 static void warn(struct input *input, const undecided_vec *pods, const char *namespace)
 {
     undecided_vec listed = { 0 };
@@ -410,6 +427,7 @@ int explain_waiting(struct input *input, const struct explain_settings *settings
     undecided_vec pods = input_undecided(input, &there);
     int r = collect(input, &pods, there, settings, &list, err);
     if (r == 0) {
+        check_namespace(input, settings->namespace);
         warn(input, &pods, settings->namespace);
         judge_and_merge(&list, input, &options, (size_t)settings->top, &arena);
         r = print(&list, settings);

@@ -63,6 +63,13 @@ class Waiting(cli.Case):
         self.assertNotIn("DaemonSets", in_shop.out)
 
 
+    def test_a_namespace_that_does_not_exist(self):
+        result = self.explain_pod([cli.node("a"), cli.pod("p", namespace="shop")], "-n", "shp")
+        self.assertEqual((result.code, result.out), (0, "No pod waits for a node in namespace shp.\n"))
+        self.assertEqual(result.err, "berth: warning: there is no namespace shp in the input; did you mean shop?\n")
+        self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("p", namespace="shop")], "-n", "shop").err, "")
+
+
 class Alike(cli.Case):
     """Pods are one row if plugins cannot tell them apart, or else if the answer is the same."""
 
