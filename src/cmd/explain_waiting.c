@@ -227,10 +227,33 @@ static struct str fits(const struct explanation *explanation, struct arena *aren
                         STR_ARG(name));
 }
 
+static uint32_t place_among_filters(const struct profile *profile, const struct plugin *plugin)
+{
+    const struct plugin_order *order = &profile->points[POINT_FILTER];
+    uint32_t place = 0;
+    while (place < order->len && order->items[place]->plugin != plugin)
+        place++;
+    return place;
+}
+
+/* The largest; of equals the one whose nodes more plugins accepted before. */
+static const struct rejected_group *largest_group(const struct explanation *explanation)
+{
+    const struct rejected_groups *groups = &explanation->rejections;
+    const struct rejected_group *best = groups->items;
+    uint32_t passed = best ? place_among_filters(explanation->profile, best->status.plugin) : 0;
+    for (uint32_t i = 1; i < groups->len && groups->items[i].nodes == groups->items[0].nodes; i++) {
+        uint32_t place = place_among_filters(explanation->profile, groups->items[i].status.plugin);
+        best = place > passed ? &groups->items[i] : best;
+        passed = MAX(passed, place);
+    }
+    return best;
+}
+
 /* The largest group of nodes, and what they lack. */
 static struct str lacks(const struct explanation *explanation, struct arena *arena)
 {
-    const struct rejected_group *group = explanation->rejections.items;
+    const struct rejected_group *group = largest_group(explanation);
     const struct row_why *why = &explanation->pod_why;
     if (why->len)
         return shortfall_sentence(why->items, why->len, arena);

@@ -63,6 +63,12 @@ class Waiting(cli.Case):
         self.assertNotIn("DaemonSets", in_shop.out)
 
 
+    def test_of_equal_reasons_the_one_that_is_nearest(self):
+        objects = [cli.node("a", unschedulable=True), cli.node("b", cpu="1"),
+                   cli.node("c", taints=[{"key": "k", "effect": "NoSchedule"}]), cli.pod("p", cpu="2")]
+        [row] = self.explain_pod(objects, "-o", "json").json["pods"]
+        self.assertEqual(row["sentence"], "1 of 3 nodes: Insufficient cpu: needs 2, has 1 of 1 free")
+
     def test_a_namespace_that_does_not_exist(self):
         result = self.explain_pod([cli.node("a"), cli.pod("p", namespace="shop")], "-n", "shp")
         self.assertEqual((result.code, result.out), (0, "No pod waits for a node in namespace shp.\n"))
