@@ -311,6 +311,11 @@ int load_refuse_unknown(const struct load *load, struct error *err)
 void load_warn(const struct load *load)
 {
     print_unknown(load, "warning: ", load->unknown.rows.len);
+    if (load->unknown.runtime.objects) {
+        _cleanup_(strbuf_release) struct strbuf text = { 0 };
+        unknown_field_print(&load->unknown.runtime, &text);
+        load_print_warning(&text);
+    }
     warn_ignored(load);
     if (!load->duplicates)
         return;

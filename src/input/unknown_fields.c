@@ -317,6 +317,25 @@ static void check_selector(const struct walk *walk, yyjson_val *spec, const stru
     }
 }
 
+/* An API server would add what the RuntimeClass says to a new pod. */
+static void check_runtime(const struct walk *walk, yyjson_val *spec, const struct place *place)
+{
+    struct unknown_field *row = &walk->fields->runtime;
+    struct str class = doc_member_text(spec, "runtimeClassName");
+    if (!str_is(place->type->name, "PodSpec") || str_empty(class) || yyjson_obj_get(spec, "overhead"))
+        return;
+    if (row->objects++)
+        return;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    print_object(walk, yyjson_obj_get(spec, "runtimeClassName"), &text);
+    strbuf_puts(&text, "RuntimeClass ");
+    path_print_shown(&text, class, NAME_SHOWN);
+    strbuf_puts(&text,
+                " is not read: the overhead, nodeSelector and tolerations that it adds to pods are left out, "
+                "unless the pod has them");
+    row->sentence = arena_str(&walk->fields->arena, strbuf_slice(&text));
+}
+
 static void walk_object(const struct walk *walk, yyjson_val *object, const struct place *place)
 {
     size_t i, count;
@@ -325,6 +344,7 @@ static void walk_object(const struct walk *walk, yyjson_val *object, const struc
         check_required(walk, object, place);
         check_requirement(walk, object, place);
         check_selector(walk, object, place);
+        check_runtime(walk, object, place);
     }
     yyjson_obj_foreach(object, i, count, key, val) {
         struct str name = doc_text(key);

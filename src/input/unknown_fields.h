@@ -25,6 +25,7 @@ struct unknown_fields {
     VEC(struct unknown_field) rows; /* in the order of the input */
     struct strmap places;           /* kind and path to place + 1 in rows */
     size_t objects;                 /* that were looked at */
+    struct unknown_field runtime;   /* objects whose pods have a RuntimeClass, which is not read */
     struct arena arena;
 };
 

@@ -182,6 +182,16 @@ class Misspelled(cli.Case):
         del web["spec"]["template"]["metadata"]
         self.assertEqual(len(self.warnings(json.dumps([web]), name="a.json")), 2)
 
+    def test_runtime_classes(self):
+        """They may add to requests, selectors and tolerations; nothing to refuse."""
+        pods = [cli.pod("p%d" % i, runtimeClassName="kata") for i in range(2)]
+        [line] = self.warnings(json.dumps(pods), "--strict", name="a.json")
+        self.assertRegex(line, r"^a.json:1:\d+: Pod default/p0: RuntimeClass kata is not read: the overhead, nodeSelector and "
+                         r"tolerations that it adds .* \(and in 1 more object\)$")
+        self.assertEqual(self.warnings(json.dumps([cli.pod("p", runtimeClassName="kata", overhead={"cpu": "1"})]), name="a.json"), [])
+        pods[0]["metadata"]["uid"] = "u"  # an API server has added it
+        self.assertEqual(self.warnings(json.dumps(pods[:1]), name="a.json"), [])
+
     def test_a_kind_of_another_group(self):
         """Kinds of others may have the same name."""
         def meant(version, kind):
