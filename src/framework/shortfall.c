@@ -142,6 +142,10 @@ static void add_reasons(struct shortfall_list *list, struct status status)
 {
     for (uint32_t i = 0; i < status.len; i++)
         shortfall_add(list, NULL)->sentence = status.reasons[i];
+    if (!status.len)
+        shortfall_add(list, NULL)->sentence = status.plugin
+                                                  ? STR("it gives no reason")
+                                                  : STR("an extender left the node out, without a reason");
 }
 
 static void ask(struct cycle *cycle, struct node_view node, const struct plugin_instance *instance,
@@ -218,6 +222,24 @@ void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, stru
     rivals_begin(&rivals, cycle, row);
     ask(cycle, rivals.view, instance, status, list);
     rivals_end(&rivals, cycle);
+}
+
+void shortfalls_of_left_out(struct cycle *cycle, uint32_t row, uint64_t narrowed_by, struct status status,
+                            struct shortfall_list *list)
+{
+    const struct plugin_order *order = &cycle->profile->points[POINT_FILTER];
+    uint32_t before = list->len;
+    for (uint32_t i = 0; i < order->len && list->len == before; i++) {
+        const struct plugin_instance *instance = order->items[i];
+        if (!(narrowed_by >> instance->index & 1) || cycle->skip_filter >> instance->index & 1)
+            continue;
+        struct node_view node = { cycle->cluster, row, NULL };
+        struct status own = call_filter(cycle, instance, node);
+        if (status_rejected(own))
+            ask(cycle, node, instance, own, list);
+    }
+    if (list->len == before)
+        add_reasons(list, status);
 }
 
 void shortfalls_of_pod(struct cycle *cycle, struct status status, struct shortfall_list *list)

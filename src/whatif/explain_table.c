@@ -252,6 +252,18 @@ void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top
         term_paint(term, PAINT_DIM, "  and %s\n", counted(rejections->len - top, "more reason"));
 }
 
+/* A node that PreFilter left out has no plugin of its own, nor has one that an extender rejects. */
+static const char *rejected_by(const struct explanation *explanation, const struct rejected_group *group)
+{
+    const struct evaluation *evaluation = &explanation->evaluation;
+    if (group->status.plugin)
+        return group->status.plugin->name;
+    if (group->why.len && group->why.items[0].plugin)
+        return group->why.items[0].plugin->name;
+    return evaluation->narrowed_by && !evaluation->diagnosis.status_of[group->closest] ? "PreFilter"
+                                                                                       : "an extender";
+}
+
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
@@ -260,7 +272,7 @@ static void print_rejections(const struct explanation *explanation, struct term 
     for (uint32_t i = 0; i < groups->len; i++) {
         const struct rejected_group *group = &groups->items[i];
         *vec_push(&rejections) =
-            (struct rejection){ str_from(group->status.plugin ? group->status.plugin->name : ""),
+            (struct rejection){ str_from(rejected_by(explanation, group)),
                                 rejected_group_sentence(explanation->cluster, group, &scratch), group->nodes,
                                 cluster_node_name(explanation->cluster, group->closest) };
     }

@@ -61,8 +61,12 @@ class Answer(cli.Case):
             {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]}}}
         found = self.explain([cli.node("a"), cli.node("b"), cli.pod("p", affinity=affinity)], "p")
         self.assertEqual(found["preFilter"]["nodeNames"], ["b"])
-        self.assertIsNone(cli.by_node(found)["a"]["plugin"])
+        left_out = cli.by_node(found)["a"]
+        self.assertEqual((left_out["plugin"], [(lack["plugin"], lack["sentence"]) for lack in left_out["why"]]),
+                         (None, [("NodeAffinity", "node affinity wants metadata.name In (b), it has a")]))
         self.assertEqual(found["best"], ["b"])
+        text = self.berth("explain", "-f", self.write("c.json", [cli.node("a"), cli.node("b"), cli.pod("p", affinity=affinity)]), "p").out
+        self.assertRegex(text, r"(?m)^ +1  NodeAffinity  node affinity wants metadata.name In \(b\), it has a  a$")
 
     def test_victims(self):
         found = self.explain([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
@@ -562,6 +566,7 @@ class Cost(cli.Case):
         pod = cli.pod("p")
         pod["metadata"]["annotations"] = {"extender.example/refuse": "b=no license", "extender.example/scores": "c=10"}
         objects = [cli.node("a"), cli.node("b"), cli.node("c"), pod]
+        self.table = self.berth("explain", "-f", self.write("c.json", objects), "--config", config, *args, "p").out
         return url, self.explain(objects, "p", "--timing", "--config", config, *args)
 
     def test_extenders_are_called(self):
@@ -570,6 +575,7 @@ class Cost(cli.Case):
         self.assertEqual((cli.by_node(found)["c"]["extenders"], cli.by_node(found)["a"]["extenders"]), (200, 0))
         self.assertEqual(cli.by_node(found)["c"]["total"], sum(cli.by_node(found)["c"]["scores"].values()) + 200)
         self.assertEqual(cli.by_node(found)["b"]["reasons"], ["no license"])
+        self.assertRegex(self.table, r"(?m)^ +1  an extender  no license  b$")
         [extender] = found["cost"]["extenders"]
         self.assertEqual((extender["url"], extender["asked"], extender["calls"], extender["failures"]), (url, True, 2, 0))
         self.assertGreater(extender["share"], 0)
