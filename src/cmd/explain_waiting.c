@@ -236,12 +236,12 @@ static uint32_t place_among_filters(const struct profile *profile, const struct 
     return place;
 }
 
-/* The largest; of equals the one whose nodes more plugins accepted before. */
+/* The largest; of equals the one whose nodes more plugins accepted before. There is one. */
 static const struct rejected_group *largest_group(const struct explanation *explanation)
 {
     const struct rejected_groups *groups = &explanation->rejections;
     const struct rejected_group *best = groups->items;
-    uint32_t passed = best ? place_among_filters(explanation->profile, best->status.plugin) : 0;
+    uint32_t passed = place_among_filters(explanation->profile, best->status.plugin);
     for (uint32_t i = 1; i < groups->len && groups->items[i].nodes == groups->items[0].nodes; i++) {
         uint32_t place = place_among_filters(explanation->profile, groups->items[i].status.plugin);
         best = place > passed ? &groups->items[i] : best;
@@ -253,12 +253,12 @@ static const struct rejected_group *largest_group(const struct explanation *expl
 /* The largest group of nodes, and what they lack. */
 static struct str lacks(const struct explanation *explanation, struct arena *arena)
 {
-    const struct rejected_group *group = largest_group(explanation);
     const struct row_why *why = &explanation->pod_why;
     if (why->len)
         return shortfall_sentence(why->items, why->len, arena);
     if (!status_ok(explanation->failure) || !explanation->rejections.len)
         return arena_str(arena, attempt_sentence(explanation->failed_by, explanation->message, arena));
+    const struct rejected_group *group = largest_group(explanation);
     return arena_printf(arena, "%s of %s: " STR_FMT, grouped(group->nodes),
                         counted(explanation->rows_len, "node"),
                         STR_ARG(rejected_group_sentence(explanation->cluster, group, arena)));
