@@ -5,6 +5,7 @@
 #include "cmd/explain.h"
 #include "debug/explain_view.h"
 #include "input/pod_kinds.h"
+#include "sync/listing.h"
 #include "sync/watched.h"
 #include "whatif/explain_print.h"
 
@@ -52,25 +53,29 @@ static struct pod_info *add_pending(struct input *input, const struct pod *wante
     return running ? running : cluster_add_pod(&input->cluster, wanted);
 }
 
-/* By priority, then by age, then as they came: as if all were added to an empty queue. *ret_first is the first one. */
-static int32_t count_before(struct input *input, const struct pod *pod, const struct pod **ret_first)
+static bool comes_before(const struct pod *other, const struct pod *pod, bool is_earlier)
 {
-    size_t len;
+    int64_t ahead = (int64_t)other->spec.priority.value - pod->spec.priority.value;
+    return other != pod && (ahead > 0 || (ahead == 0 && is_earlier)) && !other->spec.scheduling_gates.len &&
+           !other->meta.deletion_time.set;
+}
+
+/* Which waiting pods come first, by priority, then by age, then as they came: as if all were added to an empty queue,
+ * those that controllers would still create behind the others. */
+static void find_turn(struct input *input, const struct pod *pod, struct explain_options *ret)
+{
     int32_t count = 0;
-    struct pod **pending = input_pending(input, &len);
-    bool comes_first = true; /* of pods of the same priority, those that came earlier do */
-    for (size_t i = 0; i < len; i++) {
-        const struct pod *other = pending[i];
-        int64_t ahead = (int64_t)other->spec.priority.value - pod->spec.priority.value;
-        comes_first = comes_first && other != pod;
-        if (other == pod || ahead < 0 || (ahead == 0 && !comes_first) || other->spec.scheduling_gates.len ||
-            other->meta.deletion_time.set || !config_profile(&input->config, other->spec.scheduler_name))
+    undecided_vec all = input_undecided(input, NULL);
+    vec_for(&all, other) {
+        ret->has_turn |= *other == pod;
+        /* of pods of the same priority, those that came earlier come first */
+        if (!comes_before(*other, pod, !ret->has_turn))
             continue;
-        if (count++ == 0 || other->spec.priority.value > (*ret_first)->spec.priority.value)
-            *ret_first = other;
+        if (count++ == 0 || (*other)->spec.priority.value > ret->pod_before->spec.priority.value)
+            ret->pod_before = *other;
     }
-    free(pending);
-    return count;
+    ret->pods_before = (struct opt_int32){ true, count };
+    vec_release(&all);
 }
 
 static int check_node(const struct input *input, const char *name, struct error *err)
@@ -99,24 +104,22 @@ static int explain(struct input *input, const struct explain_settings *settings,
     struct term term = term_stdout(&out);
     struct explanation explanation = { 0 };
     struct pod_info *info = add_pending(input, pod);
-    const struct pod *before = NULL;
-    int32_t count = str_empty(pod->spec.node_name) ? count_before(input, pod, &before) : 0;
-    int64_t now_ns = 0;
-    if (decision_time(settings->now, &now_ns, err) < 0)
+    struct explain_options options = { .file_of = plugins_file,
+                                       .begins = true,
+                                       .as_if_pending = settings->as_if_pending,
+                                       .calls_extenders = !settings->no_extenders,
+                                       .timing = settings->timing,
+                                       .pods_before = { true, 0 },
+                                       .node = str_from(settings->node ?: "") };
+    if (decision_time(settings->now, &options.now_ns, err) < 0 ||
+        (!input->is_live && expansion_run(&input->expansion, err) < 0))
         return fail(EXIT_INPUT, err);
+    if (str_empty(pod->spec.node_name))
+        find_turn(input, pod, &options);
     if (deciders_init(&deciders, input, info->api, err) < 0 || check_node(input, settings->node, err) < 0)
         return fail(EXIT_INPUT, err);
-    explain_pod(&explanation, decider(&deciders), &input->cluster, info,
-                &(struct explain_options){ .file_of = plugins_file,
-                                           .extenders = deciders.extenders,
-                                           .now_ns = now_ns,
-                                           .begins = true,
-                                           .as_if_pending = settings->as_if_pending,
-                                           .calls_extenders = !settings->no_extenders,
-                                           .timing = settings->timing,
-                                           .pods_before = { true, count },
-                                           .pod_before = before,
-                                           .node = str_from(settings->node ?: "") });
+    options.extenders = deciders.extenders;
+    explain_pod(&explanation, decider(&deciders), &input->cluster, info, &options);
     if (settings->html || settings->input.output == OUTPUT_JSON)
         explain_json(&explanation, &json);
     if (settings->input.output == OUTPUT_JSON)
@@ -152,7 +155,7 @@ static int explain_objects(struct explain_settings *settings, const struct targe
 static void make_path(const struct explain_settings *settings, const struct target *wanted,
                       enum output output, const struct term *term, struct strbuf *path)
 {
-    struct str namespace = wanted->namespace.len ? wanted->namespace : STR("default");
+    struct str namespace = target_namespace(wanted);
     _cleanup_(arena_release) struct arena scratch = { 0 };
     strbuf_puts(path, VIEW_EXPLAIN_PATH "?");
     watched_query(path, "pod",
@@ -237,6 +240,18 @@ static int read_words(const struct texts *words, struct arena *arena, const char
     return EXIT_DONE;
 }
 
+/* As with kubectl, that of the context, where a cluster is asked. One that cannot be asked is reported then. */
+static struct str context_namespace(const struct explain_settings *settings, struct arena *arena)
+{
+    const struct input_settings *input = &settings->input;
+    struct kube_access access = { .namespace = { 0 } };
+    struct error err;
+    bool asks_cluster = settings->running.server || !input->files.len || input->kubeconfig || input->context;
+    return asks_cluster && usual_access(input->kubeconfig, input->context, NULL, arena, &access, &err) == 0
+               ? access.namespace
+               : (struct str){ 0 };
+}
+
 static int run(void *given, const struct texts *words)
 {
     _cleanup_(arena_release) struct arena arena = { 0 };
@@ -254,6 +269,8 @@ static int run(void *given, const struct texts *words)
     if (check_server(settings, &err) < 0 ||
         (pod && target_parse(pod, settings->namespace, &target, &err) < 0))
         return fail(EXIT_INPUT, &err);
+    if (pod)
+        target.usual = context_namespace(settings, &arena);
     return (settings->running.server ? explain_live : explain_objects)(settings, pod ? &target : NULL);
 }
 

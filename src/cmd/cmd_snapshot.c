@@ -3,6 +3,7 @@
 
 #include "cmd/common.h"
 #include "input/anonymize.h"
+#include "input/expand.h"
 #include "sync/listing.h"
 
 enum { PIECE_BYTES = 1 << 20 };
@@ -32,16 +33,26 @@ extern const struct command command_snapshot;
 /* ---- what there is ---- */
 
 struct objects {
-    struct listing listing; /* of a cluster, or */
-    struct load load;       /* of files */
+    struct listing listing;     /* of a cluster, or */
+    struct load load;           /* of files, with */
+    struct expansion expansion; /* what became of those that a user wrote */
     VEC(struct object) list;
 };
 
 static void objects_release(struct objects *objects)
 {
     vec_release(&objects->list);
+    expansion_release(&objects->expansion);
     load_release(&objects->load);
     listing_release(&objects->listing);
+}
+
+/* Objects that a user wrote get uids here: what an API server does to new ones has to be done before. */
+static void admit(struct objects *objects)
+{
+    expansion_begin(&objects->expansion, &objects->load);
+    vec_for(&objects->expansion.factory.claims, claim)
+        load_add(&objects->load, claim->kind, claim->meta);
 }
 
 static int read_files(struct objects *objects, const struct texts *files, struct error *err)
@@ -52,6 +63,7 @@ static int read_files(struct objects *objects, const struct texts *files, struct
             return r;
     }
     load_warn(&objects->load);
+    admit(objects);
     vec_for(&objects->load.finished, pod) /* they count as replicas of controllers */
         *vec_push(&objects->list) = (struct object){ .kind = KIND_POD, .ptr = *pod, .meta = &(*pod)->meta };
     for (int kind = KIND_UNKNOWN + 1; kind < KIND_COUNT; kind++)

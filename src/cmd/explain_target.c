@@ -52,10 +52,10 @@ static void add_read(const struct input *input, const struct target *target, can
             *vec_push(ret) = *object;
 }
 
-/* The one in the namespace that was given, or in default, or in the only other one; NULL: none. */
+/* The one in the namespace that was given, or in the usual one, or in the only other one; NULL: none. */
 static const struct meta *choose(const candidate_vec *found, const struct target *target, struct error *err)
 {
-    struct str namespace = target->namespace.len ? target->namespace : STR("default");
+    struct str namespace = target_namespace(target);
     _cleanup_(strbuf_release) struct strbuf names = { 0 };
     vec_for(found, object)
         if (str_eq((*object)->namespace, namespace))
@@ -102,7 +102,7 @@ static void put_names(const struct input *input, const struct target *target, st
 static void not_found(const struct input *input, const struct target *target, struct error *err)
 {
     _cleanup_(arena_release) struct arena scratch = { 0 };
-    struct str namespace = target->namespace.len ? target->namespace : STR("default");
+    struct str namespace = target_namespace(target);
     struct str full = arena_printf(&scratch, STR_FMT "/" STR_FMT, STR_ARG(namespace), STR_ARG(target->name));
     enum api_kind workload =
         target->kind == KIND_POD ? workload_named(input, namespace, target->name) : KIND_UNKNOWN;

@@ -3,7 +3,9 @@
  * can.
  *
  * Each is evaluated by itself on the cluster as it is. Pods that plugins cannot tell apart (cluster/pod_class.h) have
- * one evaluation, and are one line. */
+ * one evaluation, and are one line. Pods of a class that plugins may tell apart, as by claims of their own, are
+ * one line where the evaluations say the same. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +102,7 @@ struct waiting {
     struct deciders *deciders;
     struct waiting *next; /* another one with other plugins, or of another priority, of the same class */
     bool is_new;          /* a controller would still create it */
+    bool may_differ;      /* from other pods of its class */
     size_t pods, place;
     struct str sentence;
     uint32_t feasible;
@@ -110,6 +113,7 @@ struct waiting {
 struct waiting_list {
     VEC(struct waiting) waiting;
     decider_vec deciders;
+    bool any_differ;
     size_t shown, left;    /* of `waiting`; pods of the others */
     size_t of_daemon_sets; /* pods that DaemonSets would create */
 };
@@ -129,6 +133,18 @@ static bool is_alike(const struct waiting *a, const struct waiting *b)
            a->is_new == b->is_new && has_same_gates(a->pod, b->pod);
 }
 
+/* A class does not know what each pod has of its own, nor what extenders and plugins without `reads` look at. */
+static bool may_differ(const struct waiting *waiting, bool calls_extenders)
+{
+    const struct pod_class *class = waiting->info->class;
+    const struct profile *profile = decider(waiting->deciders);
+    bool differs = class->has_claims || class->has_volumes || class->has_devices ||
+                   (calls_extenders && profile->extenders);
+    for (uint32_t i = 0; i < profile->plugins_len && !differs; i++)
+        differs = !profile->plugins[i].plugin->reads && plugins_file(profile->plugins[i].plugin);
+    return differs;
+}
+
 static bool is_of_daemon_set(const struct pod *pod)
 {
     const struct owner_ref *owner = controller_of(&pod->meta);
@@ -136,9 +152,10 @@ static bool is_of_daemon_set(const struct pod *pod)
 }
 
 /* All pods are known before one is judged: nominations count. Of the pods, the first `there` exist. */
-static int collect(struct input *input, const undecided_vec *pods, size_t there, const char *namespace,
-                   struct waiting_list *ret, struct error *err)
+static int collect(struct input *input, const undecided_vec *pods, size_t there,
+                   const struct explain_settings *settings, struct waiting_list *ret, struct error *err)
 {
+    const char *namespace = settings->namespace;
     int r = 0;
     for (size_t i = 0; i < pods->len && r == 0; i++) {
         const struct pod *pod = pods->items[i];
@@ -150,8 +167,14 @@ static int collect(struct input *input, const undecided_vec *pods, size_t there,
         }
         waiting.info = cluster_add_pod(&input->cluster, pod);
         r = deciders_of(&ret->deciders, input, waiting.info->api, &waiting.deciders, err);
-        if (is_listed)
+        if (r == 0 && is_listed)
             *vec_push(&ret->waiting) = waiting;
+    }
+    /* All profiles are known now, and with them what tells classes apart. */
+    for (size_t i = 0; i < ret->waiting.len && r == 0; i++) {
+        struct waiting *waiting = &ret->waiting.items[i];
+        waiting->may_differ = may_differ(waiting, !settings->no_extenders);
+        ret->any_differ |= waiting->may_differ;
     }
     return r;
 }
@@ -163,6 +186,17 @@ static int by_turn(const void *a, const void *b)
     return COMPARE(y->info->priority, x->info->priority) ?: COMPARE(x->place, y->place);
 }
 
+/* The one before it in the list of its class that it is like, or NULL. */
+static struct waiting *find_alike(const struct waiting *now,
+                                  bool (*is_same)(const struct waiting *a, const struct waiting *b))
+{
+    struct waiting *other = now->next;
+    while (other && !is_same(other, now))
+        other = other->next;
+    return other;
+}
+
+/* Before they are judged. */
 static void merge(struct waiting_list *list)
 {
     struct idmap classes = { 0 };
@@ -170,10 +204,8 @@ static void merge(struct waiting_list *list)
     vec_sort(&list->waiting, by_turn);
     for (size_t i = 0; i < list->waiting.len; i++) {
         struct waiting *now = &list->waiting.items[i];
-        struct waiting *same = idmap_get(&classes, (uint64_t)(uintptr_t)now->info->class);
-        now->next = same;
-        while (same && !is_alike(same, now))
-            same = same->next;
+        now->next = idmap_get(&classes, (uint64_t)(uintptr_t)now->info->class);
+        struct waiting *same = now->may_differ ? NULL : find_alike(now, is_alike);
         if (same) {
             same->pods++;
             continue;
@@ -195,12 +227,38 @@ static struct str fits(const struct explanation *explanation, struct arena *aren
                         STR_ARG(name));
 }
 
+static uint32_t place_among_filters(const struct profile *profile, const struct plugin *plugin)
+{
+    const struct plugin_order *order = &profile->points[POINT_FILTER];
+    uint32_t place = 0;
+    while (place < order->len && order->items[place]->plugin != plugin)
+        place++;
+    return place;
+}
+
+/* The largest; of equals the one whose nodes more plugins accepted before. There is one. */
+static const struct rejected_group *largest_group(const struct explanation *explanation)
+{
+    const struct rejected_groups *groups = &explanation->rejections;
+    const struct rejected_group *best = groups->items;
+    uint32_t passed = place_among_filters(explanation->profile, best->status.plugin);
+    for (uint32_t i = 1; i < groups->len && groups->items[i].nodes == groups->items[0].nodes; i++) {
+        uint32_t place = place_among_filters(explanation->profile, groups->items[i].status.plugin);
+        best = place > passed ? &groups->items[i] : best;
+        passed = MAX(passed, place);
+    }
+    return best;
+}
+
 /* The largest group of nodes, and what they lack. */
 static struct str lacks(const struct explanation *explanation, struct arena *arena)
 {
-    const struct rejected_group *group = explanation->rejections.items;
+    const struct row_why *why = &explanation->pod_why;
+    if (why->len)
+        return shortfall_sentence(why->items, why->len, arena);
     if (!status_ok(explanation->failure) || !explanation->rejections.len)
         return arena_str(arena, attempt_sentence(explanation->failed_by, explanation->message, arena));
+    const struct rejected_group *group = largest_group(explanation);
     return arena_printf(arena, "%s of %s: " STR_FMT, grouped(group->nodes),
                         counted(explanation->rows_len, "node"),
                         STR_ARG(rejected_group_sentence(explanation->cluster, group, arena)));
@@ -222,6 +280,32 @@ static void judge(struct waiting *waiting, struct input *input, const struct exp
     else
         waiting->sentence = explanation.best_len ? fits(&explanation, arena) : lacks(&explanation, arena);
     explanation_release(&explanation);
+}
+
+static bool is_answered_alike(const struct waiting *a, const struct waiting *b)
+{
+    return a->pods && is_alike(a, b) && a->feasible == b->feasible && str_eq(a->sentence, b->sentence) &&
+           str_eq(a->message, b->message) && str_eq(a->failed_by, b->failed_by);
+}
+
+/* After the first ones were judged. Those that are shown come first then; the others are counted. */
+static void merge_answers(struct waiting_list *list, size_t judged, size_t top)
+{
+    for (size_t i = 0; i < judged; i++) {
+        struct waiting *now = &list->waiting.items[i];
+        struct waiting *same = now->may_differ ? find_alike(now, is_answered_alike) : NULL;
+        if (same) {
+            same->pods += now->pods;
+            now->pods = 0;
+        }
+    }
+    for (size_t i = 0; i < list->waiting.len; i++) {
+        const struct waiting *now = &list->waiting.items[i];
+        if (i >= judged || list->shown == top)
+            list->left += now->pods;
+        else if (now->pods)
+            list->waiting.items[list->shown++] = *now;
+    }
 }
 
 /* ---- printing ---- */
@@ -303,16 +387,43 @@ static int print(const struct waiting_list *list, const struct explain_settings 
 
 /* ---- all of it ---- */
 /* Pods that exist are judged before what the others bring along (claims) is there. */
-static void judge_all(struct waiting_list *list, struct input *input, const struct explain_options *options,
-                      struct arena *arena)
+static void judge_first(struct waiting_list *list, size_t len, struct input *input,
+                        const struct explain_options *options, struct arena *arena)
 {
-    for (size_t i = 0; i < list->shown; i++)
+    for (size_t i = 0; i < len; i++)
         if (!list->waiting.items[i].is_new)
             judge(&list->waiting.items[i], input, options, arena);
     input_apply_claims(input);
-    for (size_t i = 0; i < list->shown; i++)
+    for (size_t i = 0; i < len; i++)
         if (list->waiting.items[i].is_new)
             judge(&list->waiting.items[i], input, options, arena);
+}
+
+static void judge_and_merge(struct waiting_list *list, struct input *input,
+                            const struct explain_options *options, size_t top, struct arena *arena)
+{
+    enum { DIFFERENT_JUDGED = 200 }; /* several of which may become a line */
+    size_t judged = list->any_differ ? MAX(top, (size_t)DIFFERENT_JUDGED) : top;
+    merge(list);
+    judged = MIN(judged, list->waiting.len);
+    judge_first(list, judged, input, options, arena);
+    merge_answers(list, judged, top);
+}
+
+/* That no pod waits in a namespace that does not exist would be no answer. */
+static void check_namespace(const struct input *input, const char *namespace)
+{
+    const object_vec *all = &input->load.objects[KIND_NAMESPACE];
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    if (!namespace || load_find(&input->load, KIND_NAMESPACE, (struct str){ 0 }, str_from(namespace)))
+        return;
+    const char **names = arena_array(&scratch, const char *, all->len + 1);
+    for (size_t i = 0; i < all->len; i++)
+        names[i] = arena_printf(&scratch, STR_FMT, STR_ARG(all->items[i]->name)).ptr;
+    const char *near = nearest_name(namespace, names, all->len);
+    fprintf(stderr, "berth: warning: there is no namespace %s in the %s%s%s%s\n", namespace,
+            input->is_live ? "cluster" : "input", near ? "; did you mean " : "", near ? near : "",
+            near ? "?" : "");
 }
 
 static void warn(struct input *input, const undecided_vec *pods, const char *namespace)
@@ -337,14 +448,11 @@ int explain_waiting(struct input *input, const struct explain_settings *settings
         (!input->is_live && expansion_run(&input->expansion, err) < 0))
         return fail(EXIT_INPUT, err);
     undecided_vec pods = input_undecided(input, &there);
-    int r = collect(input, &pods, there, settings->namespace, &list, err);
+    int r = collect(input, &pods, there, settings, &list, err);
     if (r == 0) {
+        check_namespace(input, settings->namespace);
         warn(input, &pods, settings->namespace);
-        merge(&list);
-        list.shown = MIN(list.waiting.len, (size_t)settings->top);
-        judge_all(&list, input, &options, &arena);
-        for (size_t i = list.shown; i < list.waiting.len; i++)
-            list.left += list.waiting.items[i].pods;
+        judge_and_merge(&list, input, &options, (size_t)settings->top, &arena);
         r = print(&list, settings);
     } else {
         r = fail(EXIT_INPUT, err);

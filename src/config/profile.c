@@ -212,6 +212,16 @@ static int refuse(struct expansion *expansion, yyjson_val *at, const char *forma
                        STR_ARG(expansion->profile->scheduler_name), STR_ARG(sentence));
 }
 
+/* Misspelled, or not loaded? */
+static struct str what_helps(const struct plugin_catalog *catalog, struct str name, struct arena *arena)
+{
+    const char *near = plugin_name_near(catalog, name);
+    if (!near)
+        return STR("; load it with --plugin FILE.so or --plugin-dir DIR if it is your own");
+    return arena_printf(
+        arena, "; did you mean %s? If it is your own, --plugin FILE.so or --plugin-dir DIR loads it", near);
+}
+
 static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref, size_t point, uint32_t *ret)
 {
     const struct plugin_catalog *catalog = expansion->build->catalog;
@@ -220,14 +230,11 @@ static int find_plugin(struct expansion *expansion, const struct plugin_ref *ref
         *ret = (uint32_t)(plugin - catalog->plugins);
         return 0;
     }
-    struct str name = quote_go_arena(expansion->build->arena, ref->name);
+    struct arena *arena = expansion->build->arena;
+    struct str name = quote_go_arena(arena, ref->name);
     bool may_be_loaded = !plugin && !str_empty(ref->name);
-    const char *near = plugin ? NULL : plugin_name_near(catalog, ref->name);
-    return refuse(expansion, ref->at, "%s " STR_FMT " does not exist%s%s%s%s", point_infos[point].interface,
-                  STR_ARG(name),
-                  may_be_loaded ? "; load it with --plugin FILE.so or --plugin-dir DIR if it is your own"
-                                : "",
-                  near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return refuse(expansion, ref->at, "%s " STR_FMT " does not exist" STR_FMT, point_infos[point].interface,
+                  STR_ARG(name), STR_ARG(may_be_loaded ? what_helps(catalog, ref->name, arena) : STR("")));
 }
 
 static bool implements(struct expansion *expansion, uint32_t plugin, size_t point)

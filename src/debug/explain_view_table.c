@@ -139,6 +139,13 @@ static void print_attempts(const struct explain_facts *facts, struct term *term)
     grid_print(&grid, term, 2);
 }
 
+/* The first status is that of nodes without one of their own. */
+static struct str rejected_by(const struct attempt *attempt, uint32_t number)
+{
+    struct str plugin = attempt->statuses[number].plugin;
+    return plugin.len ? plugin : number ? STR("an extender") : STR("PreFilter");
+}
+
 /* The statuses of the nodes, in groups. */
 static void print_rejections(const struct explain_facts *facts, const struct attempt *attempt,
                              struct term *term)
@@ -151,7 +158,7 @@ static void print_rejections(const struct explain_facts *facts, const struct att
         const struct status status = { .len = answer->reasons_len, .reasons = answer->reasons };
         if (!answer->nodes || (!v && answer->code == STATUS_SUCCESS))
             continue;
-        struct rejection rejection = { answer->plugin,
+        struct rejection rejection = { rejected_by(attempt, v),
                                        answer->is_cut ? STR("(words that were not kept)")
                                                       : status_message(status, &scratch),
                                        answer->nodes, STR("") };

@@ -142,6 +142,7 @@ void run_evaluation(struct cycle *cycle, uint32_t start, int32_t percentage, str
     uint32_t len;
     const uint32_t *rows = cluster_order(cluster, &len);
     if (!ret->names.all) {
+        ret->narrowed_by = blamed;
         set_absent(cycle, blamed, &ret->diagnosis);
         rows = named_rows(cycle, &ret->names, &len);
     }

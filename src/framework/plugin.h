@@ -122,6 +122,8 @@ struct plugin {
     /* What a node that filter has just rejected lacks (framework/shortfall.h); for explanations alone. NULL: the
      * reasons of the status are all that there is to say. */
     void (*explain)(struct cycle *cycle, struct node_view node, struct shortfall_list *ret);
+    /* The same of the pod itself, which pre_filter has just rejected. */
+    void (*explain_pod)(struct cycle *cycle, struct shortfall_list *ret);
     struct status (*post_filter)(struct cycle *cycle, struct diagnosis *diagnosis,
                                  struct post_filter_result *ret);
     /* An Unschedulable of post_filter, for a pod without devices, is its answer for all such pods of the class and

@@ -76,6 +76,8 @@ void run_post_bind(struct cycle *cycle, uint32_t row);
 struct evaluation {
     struct status pre_filter; /* Success, or why not; then rows are empty */
     struct node_names names;
+    uint64_t
+        narrowed_by; /* the plugins that left these nodes, by index in the profile; 0: all nodes are left */
     uint32_t *feasible; /* in node order */
     uint32_t feasible_len;
     uint32_t own_nomination; /* the pod's own nominated node when it is feasible, else ROW_NONE */

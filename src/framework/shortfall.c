@@ -57,7 +57,7 @@ struct str label_selector_text(const struct label_selector *selector, struct are
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     if (!selector || selector->invalid)
-        return STR("no pod");
+        return STR("labels that no pod has");
     list_for(&selector->match_labels, pair)
         strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT, text.len ? "," : "", STR_ARG(pair->key),
                       STR_ARG(pair->value));
@@ -65,7 +65,7 @@ struct str label_selector_text(const struct label_selector *selector, struct are
         strbuf_printf(&text, "%s" STR_FMT " ", text.len ? "," : "", STR_ARG(requirement->key));
         put_requirement(requirement, &text);
     }
-    return text.len ? arena_str(arena, strbuf_slice(&text)) : STR("any pod");
+    return text.len ? arena_str(arena, strbuf_slice(&text)) : STR("any labels");
 }
 
 /* ---- node selectors ---- */
@@ -96,6 +96,20 @@ static void add_requirement(struct shortfall_list *list, const char *reason, con
                                    STR_ARG(requirement->key), STR_ARG(wants));
 }
 
+/* Terms that are empty, or that have a value that their operator cannot take: "gen Gt (four)". */
+static void add_unmatchable(struct shortfall_list *list, const char *reason, const char *subject,
+                            const struct node_selector *selector)
+{
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    list_for(&selector->terms, term)
+        list_for(&term->match_expressions, requirement) {
+            strbuf_printf(&text, "%s" STR_FMT " ", text.len ? ", " : ": ", STR_ARG(requirement->key));
+            put_requirement(requirement, &text);
+        }
+    shortfall_add(list, reason)->sentence = arena_printf(list->arena, "%s has no term that can match" STR_FMT,
+                                                         subject, STR_ARG(strbuf_slice(&text)));
+}
+
 void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
                                 const struct node_selector *selector, const struct node *node)
 {
@@ -111,8 +125,7 @@ void shortfall_add_requirements(struct shortfall_list *list, const char *reason,
         least = count;
     }
     if (!nearest) {
-        shortfall_add(list, reason)->sentence =
-            arena_printf(list->arena, "%s has no term that can match", subject);
+        add_unmatchable(list, reason, subject, selector);
         return;
     }
     list_for(&nearest->match_expressions, requirement)
@@ -129,6 +142,10 @@ static void add_reasons(struct shortfall_list *list, struct status status)
 {
     for (uint32_t i = 0; i < status.len; i++)
         shortfall_add(list, NULL)->sentence = status.reasons[i];
+    if (!status.len)
+        shortfall_add(list, NULL)->sentence = status.plugin
+                                                  ? STR("it gives no reason")
+                                                  : STR("an extender left the node out, without a reason");
 }
 
 static void ask(struct cycle *cycle, struct node_view node, const struct plugin_instance *instance,
@@ -180,9 +197,10 @@ static struct status call_filter(struct cycle *cycle, const struct plugin_instan
     return status;
 }
 
-static const struct plugin_instance *filter_of(const struct cycle *cycle, const struct plugin *plugin)
+static const struct plugin_instance *instance_at(const struct cycle *cycle, enum extension_point point,
+                                                 const struct plugin *plugin)
 {
-    const struct plugin_order *order = &cycle->profile->points[POINT_FILTER];
+    const struct plugin_order *order = &cycle->profile->points[point];
     for (uint32_t i = 0; i < order->len; i++)
         if (order->items[i]->plugin == plugin)
             return order->items[i];
@@ -191,7 +209,8 @@ static const struct plugin_instance *filter_of(const struct cycle *cycle, const 
 
 void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, struct shortfall_list *list)
 {
-    const struct plugin_instance *instance = status_rejected(status) ? filter_of(cycle, status.plugin) : NULL;
+    const struct plugin_instance *instance =
+        status_rejected(status) ? instance_at(cycle, POINT_FILTER, status.plugin) : NULL;
     struct node_view plain = { cycle->cluster, row, NULL };
     bool may_be_theirs =
         instance && instance->plugin->explain && row_has_rivals(plain.cluster, row, cycle->info);
@@ -203,6 +222,35 @@ void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, stru
     rivals_begin(&rivals, cycle, row);
     ask(cycle, rivals.view, instance, status, list);
     rivals_end(&rivals, cycle);
+}
+
+void shortfalls_of_left_out(struct cycle *cycle, uint32_t row, uint64_t narrowed_by, struct status status,
+                            struct shortfall_list *list)
+{
+    const struct plugin_order *order = &cycle->profile->points[POINT_FILTER];
+    uint32_t before = list->len;
+    for (uint32_t i = 0; i < order->len && list->len == before; i++) {
+        const struct plugin_instance *instance = order->items[i];
+        if (!(narrowed_by >> instance->index & 1) || cycle->skip_filter >> instance->index & 1)
+            continue;
+        struct node_view node = { cycle->cluster, row, NULL };
+        struct status own = call_filter(cycle, instance, node);
+        if (status_rejected(own))
+            ask(cycle, node, instance, own, list);
+    }
+    if (list->len == before)
+        add_reasons(list, status);
+}
+
+void shortfalls_of_pod(struct cycle *cycle, struct status status, struct shortfall_list *list)
+{
+    const struct plugin_instance *instance = instance_at(cycle, POINT_PRE_FILTER, status.plugin);
+    if (!instance || !instance->plugin->explain_pod)
+        return;
+    cycle->current = instance;
+    instance->plugin->explain_pod(cycle, list);
+    for (uint32_t i = 0; i < list->len; i++)
+        list->items[i].plugin = status.plugin;
 }
 
 /* As the filters of a decision: with the nominated pods, and without. */

@@ -48,7 +48,7 @@ struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *r
 void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
                                 const struct node_selector *selector, const struct node *node);
 
-/* "app=web,tier In (a, b)"; "any pod" for an empty selector, "no pod" for none. */
+/* "app=web,tier In (a, b)"; "any labels" for an empty selector, "labels that no pod has" for none. */
 struct str label_selector_text(const struct label_selector *selector, struct arena *arena);
 
 /* ---- asking plugins ---- */
@@ -64,6 +64,11 @@ struct filter_answer {
 /* What the node lacks, which was rejected with this status. In a cycle in which PreFilter ran. The entries are
  * arena-owned. */
 void shortfalls_of(struct cycle *cycle, uint32_t row, struct status status, struct shortfall_list *list);
+/* The same of a node that is not in the set that PreFilter left, by the filters of the plugins that chose the set. */
+void shortfalls_of_left_out(struct cycle *cycle, uint32_t row, uint64_t narrowed_by, struct status status,
+                            struct shortfall_list *list);
+/* What the pod lacks, which PreFilter rejected with this status; nothing, if the plugin has no details. */
+void shortfalls_of_pod(struct cycle *cycle, struct status status, struct shortfall_list *list);
 /* Every filter of the profile is asked, not only up to the first that rejects the node. */
 struct filter_answer *shortfalls_of_all(struct cycle *cycle, uint32_t row, uint32_t *ret_len);
 

@@ -120,6 +120,27 @@ static bool is_table(const struct doc_stream *stream)
     return has_name && words > 1;
 }
 
+/* "Name:         web", as kubectl describe begins. */
+static bool is_description(const struct doc_stream *stream)
+{
+    static const char begin[] = "Name:  ";
+    size_t len = sizeof(begin) - 1;
+    return stream->len - stream->at > len && memcmp(stream->text + stream->at, begin, len) == 0;
+}
+
+/* What kubectl prints for people has no objects. */
+static int check_printed(const struct doc_stream *stream, struct error *err)
+{
+    const char *what = !stream->yaml      ? NULL
+                       : is_table(stream) ? "is a table as kubectl prints it for people; with `-o yaml` or "
+                                            "`-o json` it prints objects"
+                       : is_description(stream)
+                           ? "is what `kubectl describe` prints for people; `kubectl get -o "
+                             "yaml` or `-o json` prints objects"
+                           : NULL;
+    return what ? error_at(err, -EINVAL, stream->path, 1, 1, "%s", what) : 0;
+}
+
 /* In the place of the compressed text. */
 static int unpack(struct doc_stream *stream, const char *path, struct error *err)
 {
@@ -142,13 +163,12 @@ static int unpack(struct doc_stream *stream, const char *path, struct error *err
 static int read_stream(struct documents *documents, struct doc_stream *stream, struct error *err)
 {
     documents->bytes += stream->len;
-    if (stream->yaml && is_table(stream))
-        return error_at(
-            err, -EINVAL, stream->path, 1, 1,
-            "is a table as kubectl prints it for people; with `-o yaml` or `-o json` it prints objects");
+    int r = check_printed(stream, err);
+    if (r < 0)
+        return r;
     for (;;) {
         struct doc doc, *kept = &doc;
-        int r = doc_stream_next(stream, &doc, err);
+        r = doc_stream_next(stream, &doc, err);
         if (r <= 0)
             return r;
         if (documents->keeps_docs) {

@@ -3,6 +3,7 @@
 
 #include "api/fields.h"
 #include "api/labels.h"
+#include "input/bind_claims.h"
 #include "input/daemon.h"
 
 #define HASH_LABEL "pod-template-hash"
@@ -594,11 +595,14 @@ static void admit_written(struct expansion *expansion)
             admission_admit_claim(&factory->admission, (struct pvc *)*item);
             continue;
         }
+        if (kind != KIND_POD)
+            continue;
         struct pod *pod = (struct pod *)*item;
         admission_admit(&factory->admission, pod, &factory->arena);
         if (str_empty(pod->spec.node_name))
             factory_claims(factory, pod);
     }
+    bind_written_claims(expansion->load, &factory->arena);
 }
 
 void expansion_begin(struct expansion *expansion, struct load *load)

@@ -65,6 +65,32 @@ bool field_word_refused(const struct schema_type *type, const struct schema_fiel
     return true;
 }
 
+static bool is_whole_number(yyjson_val *val)
+{
+    int64_t number;
+    return yyjson_is_str(val) && str_to_int64(doc_text(val), &number);
+}
+
+bool field_values_refused(const struct schema_type *type, yyjson_val *requirement, struct strbuf *out)
+{
+    struct str operator= doc_member_text(requirement, "operator");
+    yyjson_val *values = yyjson_obj_get(requirement, "values");
+    size_t count = yyjson_arr_size(values);
+    const char *wants = NULL;
+    if (!str_is(type->name, "NodeSelectorRequirement") && !str_is(type->name, "LabelSelectorRequirement"))
+        return false;
+    if ((str_is(operator, "In") || str_is(operator, "NotIn")) && count == 0)
+        wants = "wants values";
+    else if ((str_is(operator, "Exists") || str_is(operator, "DoesNotExist")) && count > 0)
+        wants = "takes no values";
+    else if ((str_is(operator, "Gt") || str_is(operator, "Lt")) &&
+             (count != 1 || !is_whole_number(yyjson_arr_get_first(values))))
+        wants = "wants one value, a whole number";
+    if (wants)
+        strbuf_printf(out, "the operator " STR_FMT " %s", STR_ARG(operator), wants);
+    return wants;
+}
+
 /* Resources without a domain; those that end in a hyphen have more behind it. */
 static const struct {
     const char *type, *names;

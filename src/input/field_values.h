@@ -15,4 +15,7 @@ bool field_word_refused(const struct schema_type *type, const struct schema_fiel
 bool field_amount_refused(const struct schema_type *type, const struct schema_field *field,
                           struct str resource, yyjson_val *amount, struct strbuf *out);
 
+/* A requirement of a selector whose operator does not go with its values, which therefore nothing meets. */
+bool field_values_refused(const struct schema_type *type, yyjson_val *requirement, struct strbuf *out);
+
 #endif

@@ -217,7 +217,7 @@ static int load_as(struct load *load, const struct doc *doc, yyjson_val *val, en
     object_convert(&object, version);
     if (str_empty(object.meta->name))
         return doc_error(doc, val, -EINVAL, err, "metadata.name: a " STR_FMT " needs a name", STR_ARG(kind));
-    if (str_empty(object.meta->uid) && (known == KIND_POD || known == KIND_PVC))
+    if (str_empty(object.meta->uid) && (known == KIND_POD || known == KIND_PVC || known == KIND_PV))
         *vec_push(&load->written) = object.meta;
     object_default(&object, &load->arena);
     unknown_fields_check(&load->unknown, doc, val, kind, version);
@@ -311,6 +311,11 @@ int load_refuse_unknown(const struct load *load, struct error *err)
 void load_warn(const struct load *load)
 {
     print_unknown(load, "warning: ", load->unknown.rows.len);
+    if (load->unknown.runtime.objects) {
+        _cleanup_(strbuf_release) struct strbuf text = { 0 };
+        unknown_field_print(&load->unknown.runtime, &text);
+        load_print_warning(&text);
+    }
     warn_ignored(load);
     if (!load->duplicates)
         return;

@@ -27,8 +27,9 @@ struct load {
     struct documents documents;
     object_vec objects[KIND_COUNT];    /* in the order of the input; each begins with its struct meta */
     struct strmap by_name[KIND_COUNT]; /* "namespace/name" to place + 1 in objects */
-    object_vec written;         /* pods and claims without a uid: a user wrote them, and no server saw them */
-    VEC(struct pod *) finished; /* pods that succeeded or failed; not among objects */
+    object_vec
+        written; /* pods, volumes and claims without a uid: a user wrote them, and no server saw them */
+    VEC(struct pod *) finished;     /* pods that succeeded or failed; not among objects */
     VEC(struct kind_count) ignored; /* kinds that are not used */
     struct strmap ignored_places;   /* kind to place + 1 in it */
     size_t duplicates;              /* objects that replaced another */

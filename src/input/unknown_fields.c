@@ -25,6 +25,7 @@ struct walk {
     const struct doc *doc;
     yyjson_val *object;
     struct str kind;
+    bool is_written; /* by a user: no API server has seen it */
 };
 
 void unknown_fields_release(struct unknown_fields *fields)
@@ -251,10 +252,100 @@ static void check_value(const struct walk *walk, const struct place *place, cons
         check_amounts(walk, place, field, val);
 }
 
+/* Is this in the status, which is not the user's? */
+static bool is_in_status(const struct path *path)
+{
+    while (path && path->parent)
+        path = path->parent;
+    return path && str_is(path->name, "status");
+}
+
+static bool has_required(const struct schema_type *type)
+{
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (type->fields[i].required)
+            return true;
+    return false;
+}
+
+/* A spec that is left out is an empty one. */
+static bool is_required(const struct schema_field *field)
+{
+    return field->required || (str_is(field->name, "spec") && field->value.kind == SCHEMA_OBJECT &&
+                               has_required(field->value.type));
+}
+
+static void check_required(const struct walk *walk, yyjson_val *object, const struct place *place)
+{
+    for (uint32_t i = 0; i < place->type->field_count; i++) {
+        const struct schema_field *field = &place->type->fields[i];
+        yyjson_val *val = yyjson_obj_getn(object, field->name.ptr, field->name.len);
+        if ((!val || yyjson_is_null(val)) && is_required(field))
+            report(walk, place, object, field->name, STR("this field is required"));
+    }
+}
+
+/* An operator and as many values as it takes. */
+static void check_requirement(const struct walk *walk, yyjson_val *object, const struct place *place)
+{
+    _cleanup_(strbuf_release) struct strbuf wrong = { 0 };
+    if (field_values_refused(place->type, object, &wrong))
+        report(walk, place, object, STR("values"), strbuf_slice(&wrong));
+}
+
+/* A workload must select the pods of its template. */
+static void check_selector(const struct walk *walk, yyjson_val *spec, const struct place *place)
+{
+    size_t i, count;
+    yyjson_val *key, *val, *template = yyjson_obj_get(spec, "template");
+    yyjson_val *meta = yyjson_obj_get(template, "metadata"), *labels = yyjson_obj_get(meta, "labels");
+    yyjson_val *wanted = yyjson_obj_get(yyjson_obj_get(spec, "selector"), "matchLabels");
+    struct path below = { .parent = place->path, .name = STR("template") };
+    struct path path = { .parent = &below, .name = STR("metadata") };
+    if (!template || !schema_field(place->type, STR("template")))
+        return;
+    yyjson_obj_foreach(wanted, i, count, key, val) {
+        _cleanup_(strbuf_release) struct strbuf wrong = { 0 };
+        if (str_eq(doc_text(val), doc_member_text(labels, yyjson_get_str(key))))
+            continue;
+        strbuf_puts(&wrong, "the selector wants ");
+        path_print_shown(&wrong, doc_text(key), NAME_SHOWN);
+        strbuf_putc(&wrong, '=');
+        path_print_shown(&wrong, doc_text(val), NAME_SHOWN);
+        report(walk, &(const struct place){ place, place->type, &path }, labels ?: meta ?: template,
+               STR("labels"), strbuf_slice(&wrong));
+    }
+}
+
+/* An API server would add what the RuntimeClass says to a new pod. */
+static void check_runtime(const struct walk *walk, yyjson_val *spec, const struct place *place)
+{
+    struct unknown_field *row = &walk->fields->runtime;
+    struct str class = doc_member_text(spec, "runtimeClassName");
+    if (!str_is(place->type->name, "PodSpec") || str_empty(class) || yyjson_obj_get(spec, "overhead"))
+        return;
+    if (row->objects++)
+        return;
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    print_object(walk, yyjson_obj_get(spec, "runtimeClassName"), &text);
+    strbuf_puts(&text, "RuntimeClass ");
+    path_print_shown(&text, class, NAME_SHOWN);
+    strbuf_puts(&text,
+                " is not read: the overhead, nodeSelector and tolerations that it adds to pods are left out, "
+                "unless the pod has them");
+    row->sentence = arena_str(&walk->fields->arena, strbuf_slice(&text));
+}
+
 static void walk_object(const struct walk *walk, yyjson_val *object, const struct place *place)
 {
     size_t i, count;
     yyjson_val *key, *val;
+    if (walk->is_written && !is_in_status(place->path)) {
+        check_required(walk, object, place);
+        check_requirement(walk, object, place);
+        check_selector(walk, object, place);
+        check_runtime(walk, object, place);
+    }
     yyjson_obj_foreach(object, i, count, key, val) {
         struct str name = doc_text(key);
         const struct schema_field *field = schema_field(place->type, name);
@@ -320,14 +411,34 @@ static const struct schema_type *find_kind(struct str kind, struct str api_versi
     return near == 0 && str_eq(kind, best->kind) ? NULL : best;
 }
 
+/* The type of Kubernetes of that kind in another group, where this group is one of Kubernetes and does not have the
+ * kind: "v1" of a Deployment. NULL: none; groups of others have kinds of the same names. */
+static const struct schema_type *find_moved(struct str kind, struct str api_version)
+{
+    struct str version, group = split_version(api_version, &version);
+    const struct schema_type *const *types, *found = NULL;
+    size_t count = schema_types(&types);
+    bool is_known = false;
+    for (size_t i = 0; i < count; i++) {
+        bool is_of_group = !str_empty(types[i]->kind) && str_eq(types[i]->group, group);
+        is_known |= is_of_group;
+        if (!str_eq(types[i]->kind, kind))
+            continue;
+        if (is_of_group)
+            return NULL;
+        found = found ?: types[i];
+    }
+    return is_known ? found : NULL;
+}
+
 bool unknown_kind_check(struct unknown_fields *fields, const struct doc *doc, yyjson_val *object,
                         struct str kind, struct str version)
 {
-    const struct schema_type *meant = find_kind(kind, version);
+    const struct schema_type *meant = find_moved(kind, version) ?: find_kind(kind, version);
     if (!meant)
         return false;
     _cleanup_(strbuf_release) struct strbuf key = { 0 }, text = { 0 };
-    const struct walk walk = { fields, doc, object, kind };
+    const struct walk walk = { .fields = fields, .doc = doc, .object = object, .kind = kind };
     strbuf_printf(&key, STR_FMT " " STR_FMT, STR_ARG(version), STR_ARG(kind));
     bool is_new;
     struct unknown_field *row = find_row(fields, strbuf_slice(&key), &is_new);
@@ -353,7 +464,8 @@ void unknown_fields_check(struct unknown_fields *fields, const struct doc *doc, 
         return;
     struct str plain, group = split_version(version, &plain);
     const struct schema_type *type = schema_of(group, plain, kind);
-    const struct walk walk = { fields, doc, object, kind };
+    bool is_written = str_empty(doc_member_text(yyjson_obj_get(object, "metadata"), "uid"));
+    const struct walk walk = { fields, doc, object, kind, is_written };
     fields->objects++;
     if (type)
         walk_object(&walk, object, &(const struct place){ NULL, type, NULL });

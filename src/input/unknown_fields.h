@@ -1,5 +1,5 @@
-/* unknown_fields.h: fields of manifests that their kind does not have, most often misspelled or misplaced; and values
- * that an API server would refuse (field_values.h).
+/* unknown_fields.h: fields of manifests that their kind does not have, most often misspelled or misplaced; values that
+ * an API server would refuse (field_values.h); and of objects that a user wrote, required fields that are missing.
  *
  *     object ──▶ walked beside its type in schema/ ──▶ a row per kind and path, with the place of the first
  *
@@ -25,6 +25,7 @@ struct unknown_fields {
     VEC(struct unknown_field) rows; /* in the order of the input */
     struct strmap places;           /* kind and path to place + 1 in rows */
     size_t objects;                 /* that were looked at */
+    struct unknown_field runtime;   /* objects whose pods have a RuntimeClass, which is not read */
     struct arena arena;
 };
 

@@ -170,11 +170,19 @@ static void find_shortfalls(struct explanation *ret)
         uint32_t row = ret->rows[i];
         if (!is_rejected(ret, row))
             continue;
-        shortfalls_of(&ret->cycle, row, diagnosis_get(&ret->evaluation.diagnosis, row), &list);
+        struct status status = diagnosis_get(&ret->evaluation.diagnosis, row);
+        if (ret->evaluation.narrowed_by && !ret->evaluation.diagnosis.status_of[row])
+            shortfalls_of_left_out(&ret->cycle, row, ret->evaluation.narrowed_by, status, &list);
+        else
+            shortfalls_of(&ret->cycle, row, status, &list);
         ret->why_of[row] = (struct row_why){ list.items, list.len };
         list.items = NULL;
         list.len = list.cap = 0;
         rows[rejected.len++] = row;
+    }
+    if (!status_ok(ret->evaluation.pre_filter)) {
+        shortfalls_of_pod(&ret->cycle, ret->evaluation.pre_filter, &list);
+        ret->pod_why = (struct row_why){ list.items, list.len };
     }
     shortfall_list_release(&list);
     rejected.items = rows;

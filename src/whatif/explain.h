@@ -47,6 +47,7 @@ struct explain_options {
     bool calls_extenders;         /* else they are only named */
     struct opt_int32 pods_before; /* waiting pods that come first in the queue; not set: not known */
     const struct pod *pod_before; /* the first of them */
+    bool has_turn;                /* a simulation of the input decides the pod, too */
     bool timing;                  /* the printers show what plugins cost */
     struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };
@@ -74,6 +75,7 @@ struct explanation {
     uint32_t *best; /* feasible rows of the highest total, by name */
     uint32_t best_len;
     struct row_why *why_of; /* by row, of nodes that were rejected */
+    struct row_why pod_why; /* of a pod that PreFilter rejected */
     struct rejected_groups rejections;
     uint32_t asked_row;            /* of options.node; ROW_NONE: none */
     struct filter_answer *answers; /* of every filter about it; none where PreFilter rejected the pod */

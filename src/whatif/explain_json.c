@@ -24,7 +24,8 @@ static void put_pre_enqueue(struct json_writer *json, struct status status)
     json_end_line(json);
 }
 
-static void put_pre_filter(struct json_writer *json, const struct evaluation *evaluation)
+static void put_pre_filter(struct json_writer *json, const struct evaluation *evaluation,
+                           const struct row_why *why)
 {
     json_key(json, STR("preFilter"));
     json_begin_line(json);
@@ -33,6 +34,7 @@ static void put_pre_filter(struct json_writer *json, const struct evaluation *ev
         json_member_strs(json, "nodeNames", evaluation->names.items, evaluation->names.len);
     else
         output_member_null(json, "nodeNames");
+    why_member(json, why);
     json_end_line(json);
 }
 
@@ -256,7 +258,7 @@ void explain_members(const struct explanation *explanation, struct json_writer *
                            : cluster_node_name(explanation->cluster, explanation->present_row));
     put_policy(json, pod);
     put_pre_enqueue(json, explanation->pre_enqueue);
-    put_pre_filter(json, &explanation->evaluation);
+    put_pre_filter(json, &explanation->evaluation, &explanation->pod_why);
     put_filters(json, explanation);
     put_nodes(json, explanation);
     put_rejections(json, explanation);

@@ -61,6 +61,14 @@ static void print_failure(const struct explanation *explanation, struct term *te
                   grouped(nodes), counted(explanation->rows_len, "node"));
 }
 
+static void print_pod_why(const struct explanation *explanation, struct term *term)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    const struct row_why *why = &explanation->pod_why;
+    for (uint32_t i = 0; i < why->len; i++)
+        term_wrap(term, 2, shortfall_sentence(&why->items[i], 1, &scratch));
+}
+
 static void print_answer(const struct explanation *explanation, struct term *term)
 {
     struct strbuf *out = term->out;
@@ -80,6 +88,7 @@ static void print_answer(const struct explanation *explanation, struct term *ter
         term_paint(term, PAINT_BAD, "No node can take it");
         strbuf_puts(out, ":\n");
         term_wrap(term, 2, explanation->message);
+        print_pod_why(explanation, term);
         return;
     }
     print_best(explanation, term);
@@ -240,7 +249,19 @@ void rejections_print(rejection_vec *rejections, struct term *term, uint32_t top
     strbuf_putc(term->out, '\n');
     grid_print(&grid, term, 2);
     if (rejections->len > top)
-        term_paint(term, PAINT_DIM, "  and %s more reasons\n", grouped((int64_t)(rejections->len - top)));
+        term_paint(term, PAINT_DIM, "  and %s\n", counted(rejections->len - top, "more reason"));
+}
+
+/* A node that PreFilter left out has no plugin of its own, nor has one that an extender rejects. */
+static const char *rejected_by(const struct explanation *explanation, const struct rejected_group *group)
+{
+    const struct evaluation *evaluation = &explanation->evaluation;
+    if (group->status.plugin)
+        return group->status.plugin->name;
+    if (group->why.len && group->why.items[0].plugin)
+        return group->why.items[0].plugin->name;
+    return evaluation->narrowed_by && !evaluation->diagnosis.status_of[group->closest] ? "PreFilter"
+                                                                                       : "an extender";
 }
 
 static void print_rejections(const struct explanation *explanation, struct term *term, uint32_t top)
@@ -251,7 +272,7 @@ static void print_rejections(const struct explanation *explanation, struct term 
     for (uint32_t i = 0; i < groups->len; i++) {
         const struct rejected_group *group = &groups->items[i];
         *vec_push(&rejections) =
-            (struct rejection){ str_from(group->status.plugin ? group->status.plugin->name : ""),
+            (struct rejection){ str_from(rejected_by(explanation, group)),
                                 rejected_group_sentence(explanation->cluster, group, &scratch), group->nodes,
                                 cluster_node_name(explanation->cluster, group->closest) };
     }
@@ -359,14 +380,17 @@ static void print_queue(const struct explanation *explanation, struct term *term
     const struct explain_options *options = &explanation->options;
     const struct pod *pod = explanation->cycle.pod;
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    if (!options->pods_before.value)
+    int32_t count = options->pods_before.value;
+    if (!count)
         return;
-    strbuf_printf(&text,
-                  "%s %s before it in the queue, such as " META_FMT
-                  ", and may change this: `berth simulate --explain " META_FMT "` explains it at its turn.",
-                  counted((uint64_t)options->pods_before.value, "waiting pod"),
-                  options->pods_before.value == 1 ? "comes" : "come", META_ARG(&options->pod_before->meta),
-                  META_ARG(&pod->meta));
+    if (count > 1)
+        strbuf_printf(&text, "%s waiting pods come before it in the queue, such as ", grouped(count));
+    strbuf_printf(&text, META_FMT "%s, and may change this", META_ARG(&options->pod_before->meta),
+                  count == 1 ? " comes before it in the queue" : "");
+    if (options->has_turn && status_ok(explanation->pre_enqueue))
+        strbuf_printf(&text, ": `berth simulate --explain " META_FMT "` explains it at its turn",
+                      META_ARG(&pod->meta));
+    strbuf_putc(&text, '.');
     strbuf_putc(term->out, '\n');
     term_wrap(term, 0, strbuf_slice(&text));
 }

@@ -114,9 +114,9 @@ def main():
         load = shortest([args.berth, "explain", "-f", dump, "shop/none"], args.runs, allowed=(2,))
         print("%-44s %6.2f" % ("loading", load))
         for title, words in [
-                ("explain, a pod that fits", ["explain", "shop/small"]),
+                ("explain, a pod that fits", ["explain", "pod/shop/small"]),
                 ("explain, a pod that fits nowhere", ["explain", "shop/large"]),
-                ("capacity, copies of a pod until none fits", ["capacity", "shop/small"]),
+                ("capacity, copies of a pod until none fits", ["capacity", "pod/shop/small"]),
                 ("simulate", ["simulate"]),
                 ("simulate --drain of ten nodes", ["simulate", "--drain", ",".join("node-%05d" % i for i in range(10))]),
                 ("simulate --html", ["simulate", "--html", page]),

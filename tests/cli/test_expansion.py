@@ -386,5 +386,55 @@ class Written(cli.Case):
                       "and no node can take the pod; `kubectl get resourceclaimtemplates -A -o json` prints it", result.err)
 
 
+class WrittenVolumes(cli.Case):
+    """Volumes and claims that no API server has seen."""
+
+    @staticmethod
+    def volume(name, size, node="n0", **more):
+        affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}
+        return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                "spec": {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "local": {"path": "/x"},
+                         "nodeAffinity": affinity, "storageClassName": "manual", **more}}
+
+    @staticmethod
+    def claim(name, size="5Gi", **more):
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "default"},
+                "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "manual",
+                         "resources": {"requests": {"storage": size}}, **more}}
+
+    def bound(self, *objects):
+        """Where the pods of claims go: the nodes of their volumes."""
+        pods = [cli.pod("p-" + claim["metadata"]["name"], volumes=[
+            {"name": "v", "persistentVolumeClaim": {"claimName": claim["metadata"]["name"]}}])
+            for claim in objects if claim["kind"] == "PersistentVolumeClaim"]
+        return {full.split("p-")[1]: node for full, node in self.placed(self.simulate([*NODES, *objects, *pods])).items()}
+
+    def test_volumes_and_claims_that_a_user_wrote(self):
+        """They are bound as by the controller of persistent volumes."""
+        small, large = self.volume("a-large", "20Gi", "n1"), self.volume("b-small", "10Gi", "n2")
+        self.assertEqual(self.bound(small, large, self.claim("c")), {"c": "n2"})  # the smallest that is large enough
+        self.assertEqual(self.bound(small, large, self.claim("c"), self.claim("d"), self.claim("e")), {"c": "n2", "d": "n1"})
+        self.assertEqual(self.bound(small, large, self.claim("c", volumeName="a-large")), {"c": "n1"})
+        self.assertEqual(self.bound(small, large, self.claim("c", size="15Gi", volumeName="b-small")), {})
+        self.assertEqual(self.bound(small, large, self.claim("c", accessModes=["ReadWriteMany"])), {})
+        self.assertEqual(self.bound(small, self.claim("c", storageClassName="other")), {})
+        reserved = self.volume("a", "50Gi", "n1", claimRef={"namespace": "default", "name": "d"})
+        self.assertEqual(self.bound(reserved, large, self.claim("c"), self.claim("d")), {"c": "n2", "d": "n1"})
+
+    def test_claims_that_wait_for_their_pod(self):
+        late = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "manual"},
+                "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+        volumes = self.volume("a", "20Gi", "n1"), self.volume("b", "10Gi", "n2")
+        self.assertIn(self.bound(late, *volumes, self.claim("c")), ({"c": "n1"}, {"c": "n2"}))
+        self.assertEqual(self.bound(late, *volumes, self.claim("c", volumeName="a")), {"c": "n1"})
+
+    def test_volumes_of_a_dump_are_as_they_were(self):
+        kept = self.volume("a", "20Gi", "n1")
+        kept["metadata"]["uid"] = "u"
+        kept["status"] = {"phase": "Released"}
+        self.assertEqual(self.bound(kept, self.claim("c")), {})
+
+
 if __name__ == "__main__":
     cli.main()

@@ -22,7 +22,7 @@ class Answer(cli.Case):
         found = self.explain(CLUSTER, "default/p")
         self.assertEqual((found["apiVersion"], found["kind"], found["pod"]),
                          ("berth.dev/v1", "Explanation", cli.reference("default/p")))
-        self.assertEqual(found["preFilter"], {"status": "Success", "plugin": None, "reasons": [], "nodeNames": None})
+        self.assertEqual(found["preFilter"], {"status": "Success", "plugin": None, "reasons": [], "nodeNames": None, "why": []})
         self.assertEqual(found["best"], ["big"])
         for member in ("policy", "preEnqueue", "message", "preemption", "notAsked", "cost"):
             self.assertIsNone(found[member])
@@ -61,8 +61,12 @@ class Answer(cli.Case):
             {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]}}}
         found = self.explain([cli.node("a"), cli.node("b"), cli.pod("p", affinity=affinity)], "p")
         self.assertEqual(found["preFilter"]["nodeNames"], ["b"])
-        self.assertIsNone(cli.by_node(found)["a"]["plugin"])
+        left_out = cli.by_node(found)["a"]
+        self.assertEqual((left_out["plugin"], [(lack["plugin"], lack["sentence"]) for lack in left_out["why"]]),
+                         (None, [("NodeAffinity", "node affinity wants metadata.name In (b), it has a")]))
         self.assertEqual(found["best"], ["b"])
+        text = self.berth("explain", "-f", self.write("c.json", [cli.node("a"), cli.node("b"), cli.pod("p", affinity=affinity)]), "p").out
+        self.assertRegex(text, r"(?m)^ +1  NodeAffinity  node affinity wants metadata.name In \(b\), it has a  a$")
 
     def test_victims(self):
         found = self.explain([cli.node("a", cpu="2"), cli.pod("low", on="a", cpu="2", priority=0),
@@ -170,6 +174,12 @@ class Shortfall(cli.Case):
                          [("NodeAffinity", "zone", "In (y, z)", "w")])
         self.assertEqual(groups, ["node affinity wants zone In (y, z), it has w"])
 
+    def test_terms_that_cannot_match(self):
+        terms = [{"matchExpressions": [{"key": "gen", "operator": "Gt", "values": ["four"]}]}]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        _, groups = self.why([cli.node("a", labels={"gen": "5"})], "a", affinity={"nodeAffinity": required})
+        self.assertEqual(groups, ["node affinity has no term that can match: gen Gt (four)"])
+
     def test_ports(self):
         ports = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 8080}]}]}
         why, groups = self.why([cli.node("a"), cli.pod("holder", on="a", **ports)], "a", **ports)
@@ -189,6 +199,11 @@ class Shortfall(cli.Case):
                          "at most 1 is allowed" % ZONE)
         [lack] = cli.by_node(found)["c"]["why"]
         self.assertEqual((lack["reason"], lack["key"], lack["has"]), ("SpreadLabel", ZONE, None))
+        for more, words in (({}, "the emptiest domain 0"),
+                            ({"minDomains": 5}, "and with fewer domains than minDomains the emptiest counts as 0")):
+            found = self.explain([*objects[:-1], {**pod, "spec": {**pod["spec"], "topologySpreadConstraints": [{**constraint, **more}]}}], "p")
+            self.assertEqual(cli.by_node(found)["a"]["why"][0]["sentence"], "spread over %s: x has 1 matching pod, %s; the skew would "
+                             "be 2, at most 1 is allowed" % (ZONE, words))
 
     def test_pod_affinity(self):
         term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "db"}}}
@@ -197,7 +212,7 @@ class Shortfall(cli.Case):
                    cli.node("c")]
         there = cli.pod("there", on="a", labels={"app": "db"})
         why, _ = self.why(objects, "b", affinity={"podAffinity": required})
-        self.assertEqual(why[0]["sentence"], "pod affinity wants a pod with app=db in the same %s, there is none anywhere" % ZONE)
+        self.assertEqual(why[0]["sentence"], "pod affinity wants a pod with app=db in the same %s, there is none in namespace default" % ZONE)
         why, _ = self.why([*objects, there], "c", affinity={"podAffinity": required})
         self.assertEqual((why[0]["reason"], why[0]["has"]), ("PodAffinityLabel", None))
         why, groups = self.why([*objects, there], "a2", affinity={"podAntiAffinity": required})
@@ -208,6 +223,31 @@ class Shortfall(cli.Case):
             {"topologyKey": ZONE, "labelSelector": {}}]}})
         why, _ = self.why([*objects, lonely], "a2")
         self.assertEqual((why[0]["reason"], why[0]["pod"]), ("AntiAffinityOfPod", cli.reference("default/lonely")))
+
+    def test_which_pods_an_affinity_selects(self):
+        """A pod that all terms of an affinity select, or one that a term of an anti-affinity does; where namespaces matter, of these."""
+        def term(key=ZONE, **more):
+            return {"topologyKey": key, **more}
+
+        def labels(**pairs):
+            return {"labelSelector": {"matchLabels": pairs}}
+        objects = [cli.node("a", labels={ZONE: "x"}), cli.pod("db", on="a", labels={"app": "db"}),
+                   cli.pod("web", on="a", labels={"app": "web"}, namespace="shop")]
+        for terms, wants, found in (
+                ([term(**labels(app="db")), term(**labels(app="web"))], "app=db and app=web", "in namespace default"),
+                ([term(**labels(app="web"))], "app=web", "in namespace default"),
+                ([term(**labels(app="web"), namespaces=["batch"])], "app=web of namespace batch", "anywhere"),
+                ([term(**labels(app="x"), namespaces=["a", "b"], namespaceSelector={"matchLabels": {"team": "t"}})],
+                 "app=x of namespaces a, b and those with team=t", "anywhere"),
+                ([term(**labels(app="x"), namespaceSelector={})], "app=x of any namespace", "anywhere"),
+                ([term(labelSelector={}, namespaces=["batch"])], "any labels of namespace batch", "anywhere"),
+                ([term()], "labels that no pod has", "in namespace default")):
+            why, _ = self.why(objects, "a", affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}})
+            self.assertEqual((why[0]["wants"], why[0]["sentence"]),
+                             (wants, "pod affinity wants a pod with %s in the same %s, there is none %s" % (wants, ZONE, found)))
+        why, _ = self.why(objects, "a", affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            term(**labels(app="db")), term(**labels(app="web"))]}})
+        self.assertEqual(why[0]["wants"], "app=db or app=web")
 
     CLAIMED = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
 
@@ -245,6 +285,26 @@ class Shortfall(cli.Case):
         why, groups = self.why([cli.node("a"), storage, self.claim(bound=False, storageClassName="local")], "a", **self.CLAIMED)
         self.assertEqual((why[0]["reason"], why[0]["key"], why[0]["wants"]), ("VolumeMatch", "data", "local"))
         self.assertEqual(groups, ["no volume matches claim data, and storage class local makes none"])
+
+    def test_claims_that_are_not_bound(self):
+        """No node is looked at; what lacks is a claim."""
+        storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "early"},
+                   "provisioner": "csi.example.com", "volumeBindingMode": "Immediate"}
+        for more, sentence in (
+                ({"storageClassName": "early"}, "claim data has no volume, and its storage class early does not wait for a pod "
+                 "(volumeBindingMode is not WaitForFirstConsumer)"),
+                ({"storageClassName": "none"}, "claim data has no volume, and its storage class none does not exist"),
+                ({"storageClassName": ""}, "claim data has no volume, and no storage class"),
+                ({"volumeName": "v"}, "claim data names volume v and is not bound to it")):
+            objects = [cli.node("a"), storage, self.claim(bound=False, **more), cli.pod("p", **self.CLAIMED)]
+            found = self.explain(objects, "p")
+            [lack] = found["preFilter"]["why"]
+            self.assertEqual((lack["plugin"], lack["reason"], lack["key"], lack["sentence"]),
+                             ("VolumeBinding", "ClaimNotBound", "data", sentence))
+            path = self.write("c.json", objects)
+            for args in ("p",), ():
+                self.assertIn(sentence, " ".join(self.berth("explain", "-f", path, *args).out.split()))
+        self.assertEqual(self.explain(CLUSTER, "p")["preFilter"]["why"], [])
 
     def test_volumes_in_use(self):
         objects = [cli.node("a"), cli.node("b"), self.volume(accessModes=["ReadWriteOncePod"]), self.claim("ReadWriteOncePod"),
@@ -292,6 +352,10 @@ class Shortfall(cli.Case):
         self.assertEqual([(row["resource"], row["needs"], row["free"], row["allocatable"], row["key"], row["wants"]) for row in why],
                          [("devices of class gpu", 3, 2, 3, "c", "r")])
         self.assertEqual(groups, ["Insufficient devices of class gpu: needs 3; most free is 2 on a, the largest has 3"])
+        picky = self.device_claim("c")
+        picky["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": "device.driver == 'other'"}}]
+        _, groups = self.why([cli.node("a"), gpu, self.devices("a", ["a1"]), picky], "a", **wants)
+        self.assertEqual(groups, ["Insufficient matching devices of class gpu: needs 1, has none"])
         why, _ = self.why(objects, "b", resourceClaims=[{"name": "c", "resourceClaimName": "taken"}])
         self.assertEqual((why[0]["reason"], why[0]["sentence"]), ("ClaimNodes", "claim taken wants metadata.name In (a), it has b"))
 
@@ -420,55 +484,6 @@ class WhichPod(cli.Case):
         self.assertRegex(result.out, r"^shop/web-new-\w{5} ")
         self.assertIn("needs 9", result.out)
 
-    def test_waiting_pods(self):
-        web = [cli.pod("web-%d" % i, cpu="1", labels={"app": "web"}, owner=("ReplicaSet", "web-5d")) for i in range(3)]
-        objects = [cli.node("a"), cli.node("b", cpu="2"), cli.pod("on", on="a"), *web, cli.pod("big", cpu="9", namespace="shop"),
-                   cli.pod("held", schedulingGates=[{"name": "g"}]), cli.pod("tolerant", cpu="1", tolerations=[{"operator": "Exists"}]),
-                   cli.pod("theirs", schedulerName="other")]
-        found = self.explain_pod(objects, "-o", "json").json
-        self.assertEqual((found["kind"], found["left"]), ("PendingPods", 0))
-        rows = {row["name"]: row for row in found["pods"]}
-        self.assertEqual({name: (row["count"], row["feasible"]) for name, row in rows.items()},
-                         {"web-0": (3, 2), "big": (1, 0), "held": (1, 2), "tolerant": (1, 2)})
-        self.assertEqual(rows["big"]["sentence"], "2 of 2 nodes: Insufficient cpu: needs 9; most free is 3.9 on a, the largest has 4")
-        self.assertTrue(rows["held"]["sentence"].startswith("held back: "))
-        self.assertEqual(rows["web-0"]["sentence"], "2 nodes can take it, the best is a")
-        text = self.explain_pod(objects).out
-        self.assertRegex(text, r"(?m)^default/web-0 +3  2 nodes can take it")
-        self.assertEqual([row["name"] for row in self.explain_pod(objects, "-n", "shop", "-o", "json").json["pods"]], ["big"])
-        self.assertIn("and 3 more pods", self.explain_pod(objects, "--top", "1").out)
-        for args, where in ((), ""), (("-n", "shop"), " in namespace shop"):
-            self.assertEqual(self.explain_pod([cli.node("a"), cli.pod("on", on="a")], *args).out,
-                             "No pod waits for a node%s.\n" % where)
-        self.refuse(self.explain_pod(objects, "--node", "a"), "--node wants a pod")
-
-    def test_waiting_pods_in_the_order_of_the_queue(self):
-        objects = [cli.node("a"), cli.node("b"), cli.pod("later", created="2026-01-02T00:00:00Z"),
-                   cli.pod("sooner", cpu="1", created="2026-01-01T00:00:00Z"), cli.pod("urgent", priority=9)]
-        self.assertEqual([row["name"] for row in self.explain_pod(objects, "-o", "json").json["pods"]],
-                         ["urgent", "sooner", "later"])
-
-    def test_waiting_pods_of_controllers(self):
-        """Those that would be created; a pod that exists is a row of its own."""
-        claims = [{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast"}}]
-        labels = {"app": "web"}
-        objects = [cli.node("a"), cli.node("b"), cli.workload("ReplicaSet", "web", labels=labels, replicas=3),
-                   cli.pod("web-1", labels=labels, owner=("ReplicaSet", "web")), cli.workload("DaemonSet", "agent"),
-                   cli.workload("Deployment", "big", cpu="9", namespace="shop", replicas=2),
-                   cli.workload("StatefulSet", "db", replicas=1, volumeClaimTemplates=claims)]
-        result = self.explain_pod(objects, "-o", "json")
-        rows = {re.sub(r"-\w{5,}", "", row["name"]): (row["count"], row["expanded"], row["feasible"])
-                for row in result.json["pods"]}
-        self.assertEqual(rows, {"web-1": (1, False, 2), "web": (2, True, 2), "big": (2, True, 0), "db-0": (1, True, 0)})
-        self.assertEqual(result.json["ofDaemonSets"], 2)
-        self.assertIn("pod default/db-0 has a claim of StorageClass fast, which is not in the input", result.err)
-        text = self.explain_pod(objects)
-        self.assertIn("5 of these pods would be created by controllers of the input.\n"
-                      "2 pods that DaemonSets of the input would create, one for each node, are not listed.\n", text.out)
-        in_shop = self.explain_pod(objects, "-n", "shop")
-        self.assertNotIn("StorageClass", in_shop.err)
-        self.assertNotIn("DaemonSets", in_shop.out)
-
     def test_deferred_resize(self):
         status = {"phase": "Running", "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
         objects = [cli.node("a"), cli.node("b"), cli.pod("low", on="a", cpu="2", priority=0),
@@ -551,6 +566,7 @@ class Cost(cli.Case):
         pod = cli.pod("p")
         pod["metadata"]["annotations"] = {"extender.example/refuse": "b=no license", "extender.example/scores": "c=10"}
         objects = [cli.node("a"), cli.node("b"), cli.node("c"), pod]
+        self.table = self.berth("explain", "-f", self.write("c.json", objects), "--config", config, *args, "p").out
         return url, self.explain(objects, "p", "--timing", "--config", config, *args)
 
     def test_extenders_are_called(self):
@@ -559,6 +575,7 @@ class Cost(cli.Case):
         self.assertEqual((cli.by_node(found)["c"]["extenders"], cli.by_node(found)["a"]["extenders"]), (200, 0))
         self.assertEqual(cli.by_node(found)["c"]["total"], sum(cli.by_node(found)["c"]["scores"].values()) + 200)
         self.assertEqual(cli.by_node(found)["b"]["reasons"], ["no license"])
+        self.assertRegex(self.table, r"(?m)^ +1  an extender  no license  b$")
         [extender] = found["cost"]["extenders"]
         self.assertEqual((extender["url"], extender["asked"], extender["calls"], extender["failures"]), (url, True, 2, 0))
         self.assertGreater(extender["share"], 0)

@@ -130,6 +130,10 @@ class Mistakes(cli.Case):
             self.refuse_text(table, "a.yaml:1:1: is a table as kubectl prints it", "`-o yaml` or `-o json`")
         self.refuse_text("NAME: x\n", "kind: a Kubernetes object needs a kind")
 
+    def test_descriptions_of_kubectl(self):
+        self.refuse(self.berth("simulate", "-f", self.write("d.txt", "Name:         web\nNamespace:    default\nEvents:       <none>\n")),
+                    "d.txt:1:1: is what `kubectl describe` prints for people", "-o yaml")
+
     def test_tabs(self):
         self.refuse_text("kind: Pod\nmetadata:\n\tname: p\n", "a.yaml:3:1: a tab, but YAML is indented with spaces")
         self.refuse_text("kind: Pod\nmetadata:\n  labels:\n    \ta: b\n", "a.yaml:4:5: a tab, but")

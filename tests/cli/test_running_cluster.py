@@ -90,6 +90,17 @@ class Running(cli.Case):
         found = self.same_as_files("reports/nightly", "--policy-dir", self.path("policies"))
         self.assertEqual(found["priority"], -10)
 
+    def test_the_namespace_of_the_context(self):
+        with open(self.cluster.kubeconfig, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("context:\n"), 1)
+        config = self.write("context.yaml", text.replace("context:\n", "context:\n    namespace: shop\n"))
+        result = self.berth("explain", "--kubeconfig", config, "checkout")
+        self.assertEqual((result.code, result.err), (0, ""))
+        self.assertTrue(result.out.startswith("shop/checkout "), result.out)
+        self.refuse(self.berth("explain", "--kubeconfig", config, "nothing"), "there is no pod shop/nothing in the cluster")
+        self.assertIn("pod/nightly is in namespace reports", self.berth("explain", "--kubeconfig", config, "nightly").err)
+
     def test_simulate_lists_the_same(self):
         """Nodes of the zone of the pod that it depends on; without the AppGroup the largest node is the best."""
         result = self.berth("simulate", "--kubeconfig", self.cluster.kubeconfig, *self.strategy("NetworkOverhead"), "-o",

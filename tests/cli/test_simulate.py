@@ -235,6 +235,24 @@ class AtItsTurn(cli.Case):
         self.assertIn("2 waiting pods come before it in the queue, such as default/first, and may change this: "
                       "`berth simulate --explain default/third` explains it at its turn.", out)
         self.assertNotIn("in the queue", self.berth("explain", "-f", path, "first").out)
+        out = " ".join(self.berth("explain", "-f", path, "second").out.split())
+        self.assertIn("default/first comes before it in the queue, and may change this: `berth simulate", out)
+
+    def test_pods_that_controllers_would_create_come_first_too(self):
+        objects = [cli.node("a", cpu="4"), cli.pod("p", cpu="1"),
+                   cli.workload("Deployment", "web", cpu="2", replicas=2, pod_spec_more={"priority": 9})]
+        found = self.explain(objects, "p")
+        self.assertEqual((found["best"], found["podsBefore"]), (["a"], 2))
+        self.assertEqual([full for full in self.placed(self.simulate(objects)) if full.endswith("/p")], [])
+
+    def test_pods_without_a_turn(self):
+        """Gated ones, and one more of a template, are not decided in a simulation."""
+        objects = [cli.node("a"), cli.pod("first", priority=9), cli.pod("held", schedulingGates=[{"name": "g"}]),
+                   cli.workload("Deployment", "web", replicas=0)]
+        path = self.write("c.json", objects)
+        for pod in "held", "deploy/web":
+            out = " ".join(self.berth("explain", "-f", path, pod).out.split())
+            self.assertIn("default/first comes before it in the queue, and may change this.", out)
 
     def test_equals_come_by_age_and_gated_pods_do_not(self):
         gated = cli.pod("gated", schedulingGates=[{"name": "g"}], created="2026-01-01T00:00:00Z")

@@ -120,6 +120,22 @@ class Snapshot(cli.Case):
         self.assertNotIn("hunter2", text)
         self.assertEqual(self.snapshot("-f", full).out, text)
 
+    def test_new_objects_of_files_are_admitted(self):
+        """A snapshot has uids, and what has one is not admitted any more."""
+        anti = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "web"}}, "matchLabelKeys": ["rev"]}
+        pods = [cli.pod("web-%d" % i, labels={"app": "web", "rev": str(i)}, nodeSelector={HOST: "a"}, priorityClassName="high",
+                        affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [anti]}}) for i in range(2)]
+        pods[0]["spec"]["volumes"] = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}]
+        storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "example.com/p",
+                   "metadata": {"name": "d", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+                   "volumeBindingMode": "WaitForFirstConsumer"}
+        high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
+        original = self.write("a.json", [cli.node("a"), storage, high, *pods])
+        saved = self.write("b.json", self.snapshot("-f", original).out)
+        self.assertEqual(self.placed(self.decide(original)), {"default/web-0": "a", "default/web-1": "a"})
+        self.assertEqual(self.decide(saved), self.decide(original))
+
     def test_anonymized_snapshots_have_no_names(self):
         hidden = self.snapshot("--anonymize", "-f", self.write("a.json", cluster())).out
         for word in SECRETS:

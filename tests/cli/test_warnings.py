@@ -139,6 +139,70 @@ class Misspelled(cli.Case):
         self.refuse(self.berth("simulate", "-f", self.path("node.json"), "-f", self.write("a.yaml", text), "--strict"),
                     "unsupported value \"NoSchedul\"", "the amount of cpu is negative")
 
+    def test_what_an_api_server_requires(self):
+        """Of objects that a user wrote, and not of their status."""
+        text = ("apiVersion: v1\n"
+                "kind: Pod\n"
+                "metadata: {name: p}\n"
+                "spec:\n"
+                "  containers: [{name: c}]\n"
+                "  topologySpreadConstraints:\n"
+                "  - {topologyKey: zone}\n"
+                "---\n"
+                "{apiVersion: v1, kind: Pod, metadata: {name: empty}}\n"
+                "---\n"
+                "{apiVersion: v1, kind: Pod, metadata: {name: stored, uid: u}, spec: {}}\n"
+                "---\n"
+                "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, status: {disruptionsAllowed: 1}}\n")
+        self.assertEqual(self.warnings(text), [
+            "a.yaml:7:5: Pod p: spec.topologySpreadConstraints[0].maxSkew: this field is required",
+            "a.yaml:7:5: Pod p: spec.topologySpreadConstraints[0].whenUnsatisfiable: this field is required",
+            "a.yaml:9:1: Pod empty: spec: this field is required"])
+
+    def test_requirements_that_nothing_meets(self):
+        def terms(*expressions):
+            required = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", **expression} for expression in expressions]}]}
+            return cli.pod("p", affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}})
+        right = terms({"operator": "In", "values": ["a"]}, {"operator": "Gt", "values": ["4"]}, {"operator": "Exists"})
+        wrong = terms({"operator": "NotIn"}, {"operator": "Lt", "values": ["four"]}, {"operator": "Gt", "values": ["1", "2"]},
+                      {"operator": "DoesNotExist", "values": ["a"]})
+        self.assertEqual(self.warnings(json.dumps([right]), name="a.json"), [])
+        self.assertEqual([line.split("matchExpressions")[1] for line in self.warnings(json.dumps([wrong]), name="a.json")], [
+            "[0].values: the operator NotIn wants values",
+            "[1].values: the operator Lt wants one value, a whole number",
+            "[2].values: the operator Gt wants one value, a whole number",
+            "[3].values: the operator DoesNotExist takes no values"])
+
+    def test_a_selector_that_does_not_select_the_template(self):
+        web = cli.workload("Deployment", "web", labels={"app": "web", "tier": "front"})
+        self.assertEqual(self.warnings(json.dumps([web]), name="a.json"), [])
+        web["spec"]["template"]["metadata"]["labels"] = {"app": "wev", "tier": "front"}
+        [line] = self.warnings(json.dumps([web]), name="a.json")
+        self.assertIn("Deployment default/web: spec.template.metadata.labels: the selector wants app=web", line)
+        del web["spec"]["template"]["metadata"]
+        self.assertEqual(len(self.warnings(json.dumps([web]), name="a.json")), 2)
+
+    def test_runtime_classes(self):
+        """They may add to requests, selectors and tolerations; nothing to refuse."""
+        pods = [cli.pod("p%d" % i, runtimeClassName="kata") for i in range(2)]
+        [line] = self.warnings(json.dumps(pods), "--strict", name="a.json")
+        self.assertRegex(line, r"^a.json:1:\d+: Pod default/p0: RuntimeClass kata is not read: the overhead, nodeSelector and "
+                         r"tolerations that it adds .* \(and in 1 more object\)$")
+        self.assertEqual(self.warnings(json.dumps([cli.pod("p", runtimeClassName="kata", overhead={"cpu": "1"})]), name="a.json"), [])
+        pods[0]["metadata"]["uid"] = "u"  # an API server has added it
+        self.assertEqual(self.warnings(json.dumps(pods[:1]), name="a.json"), [])
+
+    def test_a_kind_of_another_group(self):
+        """Kinds of others may have the same name."""
+        def meant(version, kind):
+            text = "{apiVersion: %s, kind: %s, metadata: {name: x}}\n" % (version, kind)
+            return [line.split(": ", 1)[1] for line in self.warnings(text)]
+        self.assertEqual(meant("v1", "Deployment"), ["Deployment x: v1 has no kind Deployment; did you mean apps/v1 Deployment?"])
+        self.assertEqual(meant("apps/v1", "Job"), ["Job x: apps/v1 has no kind Job; did you mean batch/v1 Job?"])
+        self.assertEqual(meant("apps.kruise.io/v1alpha1", "StatefulSet"),
+                         ["apps.kruise.io/v1alpha1 StatefulSet (1)"])
+        self.assertEqual(meant("autoscaling/v2beta2", "HorizontalPodAutoscaler"), ["HorizontalPodAutoscaler (1)"])
+
     def test_control_characters_are_not_printed(self):
         pod = cli.pod("p\u001b[31m", **{"x\u001b[2J": 1})
         pod["metadata"]["namespace"] = "\u001b"

@@ -44,7 +44,8 @@
         if (doc.preEnqueue)
             parts.push(el("p", { class: "verdict bad" }, "A scheduling gate blocks it: " + (doc.preEnqueue.reasons || []).join("; ")));
         if (doc.preFilter && doc.preFilter.status !== "Success")
-            parts.push(el("p", { class: "verdict bad" }, doc.preFilter.plugin + " rejects it before any node is looked at: " + (doc.preFilter.reasons || []).join("; ")));
+            parts.push(el("p", { class: "verdict bad" }, doc.preFilter.plugin + " rejects it before any node is looked at: " + (doc.preFilter.reasons || [])
+                .concat((doc.preFilter.why || []).map(lack => lack.sentence)).join("; ")));
         if (best.length)
             parts.push(el("p", { class: "verdict" }, best.length === 1 ? "It goes to " : "It goes to one of " + berth.counted(best.length, "equal node") + ": ",
                 el("strong", {}, best.slice(0, 5).join(", ") + (best.length > 5 ? " and " + berth.number(best.length - 5) + " more" : "")), "."));

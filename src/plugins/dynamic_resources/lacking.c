@@ -45,9 +45,10 @@ static bool lacks_devices(struct search *search, const struct wanted_claim *clai
     }
     if (!nearest)
         return false;
-    struct str class = nearest->class->meta.name;
-    shortfall_add_amount(ret, arena_printf(ret->arena, "devices of class " STR_FMT, STR_ARG(class)), needed,
-                         found.free, found.matching);
+    const char *which = nearest->api->selectors.len ? "matching " : ""; /* others of the class may be there */
+    struct str resource =
+        arena_printf(ret->arena, "%sdevices of class " STR_FMT, which, STR_ARG(nearest->class->meta.name));
+    shortfall_add_amount(ret, resource, needed, found.free, found.matching);
     ret->items[ret->len - 1].key = claim->api->meta.name;
     ret->items[ret->len - 1].wants = nearest->name;
     return true;

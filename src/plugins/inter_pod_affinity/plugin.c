@@ -128,32 +128,69 @@ static const struct pod_info *find_counted(const struct topology_counts *counts,
     return found;
 }
 
-/* The pods that the terms with this key select, as text. */
-static struct str selected(const struct pod_affinity *affinity, struct str key, struct arena *arena)
+static bool names_namespaces(const struct pod_affinity_term *term)
+{
+    return term->namespaces.len || term->namespace_selector;
+}
+
+/* " of namespaces a, b"; the pod's own namespace is not named. */
+static void put_namespaces(const struct pod_affinity_term *term, struct strbuf *out, struct arena *arena)
+{
+    const struct label_selector *selector = term->namespace_selector;
+    if (!names_namespaces(term))
+        return;
+    if (selector && !selector->match_labels.len && !selector->match_expressions.len) {
+        strbuf_puts(out, " of any namespace");
+        return;
+    }
+    strbuf_puts(out, term->namespaces.len == 1 && !selector ? " of namespace " : " of namespaces ");
+    for (uint32_t i = 0; i < term->namespaces.len; i++)
+        strbuf_printf(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(term->namespaces.items[i]));
+    if (selector)
+        strbuf_printf(out, "%swith " STR_FMT, term->namespaces.len ? " and those " : "",
+                      STR_ARG(label_selector_text(selector, arena)));
+}
+
+/* The pods that the terms select, as text; with a key, the terms of that key alone. */
+static struct str selected(const struct pod_affinity *affinity, const struct str *key, const char *between,
+                           struct arena *arena)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     list_for(&affinity->required, term) {
-        if (str_eq(term->topology_key, key))
-            strbuf_printf(&text, "%s" STR_FMT, text.len ? " or " : "",
-                          STR_ARG(label_selector_text(term->selector, arena)));
+        if (key && !str_eq(term->topology_key, *key))
+            continue;
+        strbuf_printf(&text, "%s" STR_FMT, text.len ? between : "",
+                      STR_ARG(label_selector_text(term->selector, arena)));
+        put_namespaces(term, &text, arena);
     }
     return arena_str(arena, strbuf_slice(&text));
 }
 
+/* Where the pods are looked for that there are none of. */
+static struct str scope_of(const struct cycle *cycle, struct arena *arena)
+{
+    list_for(&cycle->pod->spec.affinity->pod->required, term)
+        if (names_namespaces(term))
+            return STR("anywhere");
+    return arena_printf(arena, "in namespace " STR_FMT, STR_ARG(cycle->pod->meta.namespace));
+}
+
+/* A pod counts for a term of the affinity if all of them select it. */
 static void explain_affinity(struct cycle *cycle, const struct topology_counter *counter, bool has_label,
                              const struct str_map *labels, struct shortfall_list *ret)
 {
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
-    struct str wants = selected(cycle->pod->spec.affinity->pod, key, ret->arena);
+    struct str wants = selected(cycle->pod->spec.affinity->pod, NULL, " and ", ret->arena);
     struct shortfall *lack =
         shortfall_add_label(ret, has_label ? "PodAffinity" : "PodAffinityLabel", key, wants, labels);
+    struct str found = !has_label            ? STR("the node does not have that label")
+                       : counter->sums.total ? STR("there is none")
+                                             : arena_printf(ret->arena, "there is none " STR_FMT,
+                                                            STR_ARG(scope_of(cycle, ret->arena)));
     lack->shows_has = false;
-    lack->sentence =
-        arena_printf(ret->arena, "pod affinity wants a pod with " STR_FMT " in the same " STR_FMT "%s",
-                     STR_ARG(wants), STR_ARG(key),
-                     !has_label            ? ", the node does not have that label"
-                     : counter->sums.total ? ", there is none"
-                                           : ", there is none anywhere");
+    lack->sentence = arena_printf(
+        ret->arena, "pod affinity wants a pod with " STR_FMT " in the same " STR_FMT ", " STR_FMT,
+        STR_ARG(wants), STR_ARG(key), STR_ARG(found));
 }
 
 static void explain_anti(struct cycle *cycle, const struct topology_counts *counts, uint32_t number,
@@ -163,8 +200,8 @@ static void explain_anti(struct cycle *cycle, const struct topology_counts *coun
     const struct pod_info *other = find_counted(counts, number, node, shortfall_memo(ret, cycle));
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;
-    struct str wants =
-        by_others ? (struct str){ 0 } : selected(cycle->pod->spec.affinity->pod_anti, key, ret->arena);
+    struct str wants = by_others ? (struct str){ 0 }
+                                 : selected(cycle->pod->spec.affinity->pod_anti, &key, " or ", ret->arena);
     struct shortfall *lack = shortfall_add_label(ret, by_others ? "AntiAffinityOfPod" : "PodAntiAffinity",
                                                  key, wants, &node_api(node)->meta.labels);
     lack->shows_has = false;

@@ -135,13 +135,14 @@ static void explain_skew(const struct constraint *constraint, struct domain_coun
     lack->shows_has = false;
     lack->skew = (struct opt_int32){ true, (int32_t)MIN(skew, INT32_MAX) };
     lack->max_skew = constraint->max_skew;
-    lack->sentence =
-        arena_printf(ret->arena,
-                     "spread over " STR_FMT ": " STR_FMT
-                     " has %lld matching pods, %s %lld; the skew would be %lld, at most %d is allowed",
-                     STR_ARG(lack->key), STR_ARG(lack->has), (long long)matches,
-                     too_few ? "with fewer domains than minDomains the least is" : "the emptiest domain",
-                     (long long)least, (long long)skew, lack->max_skew);
+    lack->sentence = arena_printf(
+        ret->arena,
+        "spread over " STR_FMT ": " STR_FMT
+        " has %lld matching pod%s, %s %lld; the skew would be %lld, at most %d "
+        "is allowed",
+        STR_ARG(lack->key), STR_ARG(lack->has), (long long)matches, matches == 1 ? "" : "s",
+        too_few ? "and with fewer domains than minDomains the emptiest counts as" : "the emptiest domain",
+        (long long)least, (long long)skew, lack->max_skew);
 }
 
 /* Every constraint that the node does not meet. */

@@ -60,6 +60,11 @@ static bool waits_for_node(const struct cluster *cluster, const struct pvc *pvc)
     return class && storage_class_waits(class);
 }
 
+bool binder_is_immediate(const struct cluster *cluster, const struct pvc *pvc)
+{
+    return !pvc_fully_bound(pvc) && !waits_for_node(cluster, pvc);
+}
+
 void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena *arena,
                    struct pod_claims *ret)
 {
@@ -74,7 +79,7 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
         if (!volume_claim_of(pod, volume, arena, &claim))
             continue;
         const struct pvc *pvc = cluster_get(&cluster->pvcs, pod->meta.namespace, claim.name);
-        if (!pvc || (!pvc_fully_bound(pvc) && !waits_for_node(cluster, pvc)))
+        if (!pvc || binder_is_immediate(cluster, pvc))
             ret->has_immediate = true;
         else if (pvc_fully_bound(pvc))
             add_bound(ret, cluster, pvc, arena);

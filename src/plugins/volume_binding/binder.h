@@ -68,6 +68,8 @@ struct pod_volumes {
 /* A claim that does not exist counts as one that should have been bound before. */
 void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena *arena,
                    struct pod_claims *ret);
+/* Should the claim have been bound before a pod is scheduled, and is not? */
+bool binder_is_immediate(const struct cluster *cluster, const struct pvc *pvc);
 /* Success, UnschedulableAndUnresolvable with all reasons, or Error. */
 struct status binder_find(const struct cluster *cluster, const struct pod_claims *claims,
                           const struct node *node, struct arena *arena, struct pod_volumes *ret);

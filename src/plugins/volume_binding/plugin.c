@@ -11,6 +11,7 @@
 #include "base/quote.h"
 #include "framework/probe.h"
 #include "framework/profile.h"
+#include "framework/shortfall.h"
 #include "plugins/volume_binding/args.h"
 #include "plugins/volume_binding/binder.h"
 #include "plugins/volume_binding/hold.h"
@@ -134,6 +135,42 @@ static void explain(struct cycle *cycle, struct node_view node, struct shortfall
     const struct state *state = *cycle_state(cycle);
     if (state)
         binder_explain(node.cluster, &state->claims, node_api(node), ret);
+}
+
+/* A claim that should have been bound by now. */
+static void explain_unbound(const struct cluster *cluster, const struct pvc *pvc, struct shortfall_list *ret)
+{
+    struct str name = pvc->meta.name, class = pvc_class_name(pvc);
+    struct shortfall *lack = shortfall_add(ret, "ClaimNotBound");
+    lack->key = name;
+    lack->wants = class;
+    if (pvc->spec.volume_name.len)
+        lack->sentence =
+            arena_printf(ret->arena, "claim " STR_FMT " names volume " STR_FMT " and is not bound to it",
+                         STR_ARG(name), STR_ARG(pvc->spec.volume_name));
+    else if (pvc_class(cluster, pvc))
+        lack->sentence =
+            arena_printf(ret->arena,
+                         "claim " STR_FMT " has no volume, and its storage class " STR_FMT
+                         " does not wait for a pod (volumeBindingMode is not WaitForFirstConsumer)",
+                         STR_ARG(name), STR_ARG(class));
+    else
+        lack->sentence = arena_printf(ret->arena, "claim " STR_FMT " has no volume, and %s" STR_FMT "%s",
+                                      STR_ARG(name), class.len ? "its storage class " : "no storage class",
+                                      STR_ARG(class), class.len ? " does not exist" : "");
+}
+
+static void explain_pod(struct cycle *cycle, struct shortfall_list *ret)
+{
+    const struct pod *pod = cycle->pod;
+    list_for(&pod->spec.volumes, volume) {
+        struct volume_claim claim;
+        const struct pvc *pvc = volume_claim_of(pod, volume, cycle->arena, &claim)
+                                    ? cluster_get(&cycle->cluster->pvcs, pod->meta.namespace, claim.name)
+                                    : NULL;
+        if (pvc && binder_is_immediate(cycle->cluster, pvc))
+            explain_unbound(cycle->cluster, pvc, ret);
+    }
 }
 
 /* ---- Score ---- */
@@ -367,6 +404,7 @@ const struct plugin plugin_volume_binding = {
     .pre_filter = pre_filter,
     .filter = filter,
     .explain = explain,
+    .explain_pod = explain_pod,
     .pre_score = pre_score,
     .score = score,
     .score_is_zero = score_is_zero,

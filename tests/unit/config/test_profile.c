@@ -262,32 +262,44 @@ static const struct {
       "    score:\n"
       "      enabled: [{name: NodeResourceFit}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: ScorePlugin \"NodeResourceFit\" does not exist; load it with "
-      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean NodeResourcesFit?" },
+      "default-scheduler: ScorePlugin \"NodeResourceFit\" does not exist; did you mean NodeResourcesFit? If "
+      "it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
     { "strategy with other capitals",
       "profiles:\n"
       "- plugins:\n"
       "    score:\n"
       "      enabled: [{name: loadAwareScheduling}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: ScorePlugin \"loadAwareScheduling\" does not exist; load it with "
-      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadAwareScheduling?" },
+      "default-scheduler: ScorePlugin \"loadAwareScheduling\" does not exist; did you mean "
+      "LoadAwareScheduling? If it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
     { "strategy without the end of its name",
       "profiles:\n"
       "- plugins:\n"
       "    score:\n"
       "      enabled: [{name: LoadBalancing}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: ScorePlugin \"LoadBalancing\" does not exist; load it with "
-      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadBalancingPlugin?" },
+      "default-scheduler: ScorePlugin \"LoadBalancing\" does not exist; did you mean LoadBalancingPlugin? If "
+      "it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
     { "strategy with an end that it does not have",
       "profiles:\n"
       "- plugins:\n"
       "    score:\n"
       "      enabled: [{name: LoadAwareSchedulingPlugin}]\n",
       "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
-      "default-scheduler: ScorePlugin \"LoadAwareSchedulingPlugin\" does not exist; load it with "
-      "--plugin FILE.so or --plugin-dir DIR if it is your own; did you mean LoadAwareScheduling?" },
+      "default-scheduler: ScorePlugin \"LoadAwareSchedulingPlugin\" does not exist; did you mean "
+      "LoadAwareScheduling? If it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
+    { "misspelled name of another point",
+      "profiles:\n"
+      "- plugins:\n"
+      "    filter:\n"
+      "      enabled: [{name: nodeAffinty}]\n",
+      "config.yaml:6:17: initializing profiles: creating profile for scheduler name "
+      "default-scheduler: FilterPlugin \"nodeAffinty\" does not exist; did you mean NodeAffinity? If it is "
+      "your own, --plugin FILE.so or --plugin-dir DIR loads it" },
     { "unknown plugin in multiPoint",
       "profiles:\n"
       "- plugins:\n"

@@ -127,6 +127,25 @@ static void a_waiting_pod(void **state)
     end(&a);
 }
 
+/* No plugin of its own rejects b: PreFilter left it out. */
+static void a_node_that_was_left_out(void **state)
+{
+    (void)state;
+    struct setup a;
+    begin(&a, TWO_NODES);
+    struct pod_info *pod = engine_fixture_add(
+        &a.e, "{kind: Pod, metadata: {name: p}, spec: {containers: [{resources: {requests: {cpu: 9}}}], "
+              "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+              "[{matchFields: [{key: metadata.name, operator: In, values: [a]}]}]}}}}}");
+    step(&a);
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "1  NodeAffinity      node affinity wants metadata.name In (a), it has b");
+    engine_remove_pod(&a.e.engine, pod, a.e.now_ns);
+    assert_int_equal(explain(&a, "p", true), 0);
+    assert_contains(&a, "1  PreFilter         node(s) didn't satisfy plugin(s) [NodeAffinity]");
+    end(&a);
+}
+
 /* Every plugin answers about one node, in JSON and as a table. */
 static void one_node(void **state)
 {
@@ -449,6 +468,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_waiting_pod),
+        cmocka_unit_test(a_node_that_was_left_out),
         cmocka_unit_test(one_node),
         cmocka_unit_test(a_placed_pod),
         cmocka_unit_test(recorded_scores_do_not_change),
