@@ -48,6 +48,7 @@ struct explain_options {
     struct opt_int32 pods_before; /* waiting pods that come first in the queue; not set: not known */
     const struct pod *pod_before; /* the first of them */
     bool timing;                  /* the printers show what plugins cost */
+    bool skips_preemption;        /* no victims are looked for */
     struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };
 
