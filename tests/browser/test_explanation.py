@@ -91,6 +91,14 @@ class TestExplanation(browser.Case):
         page.wait("return document.documentElement.scrollWidth === 400;")
         self.assertLess(page.run("return Math.max(...[...document.querySelectorAll('#answer .reasons div')].map((e) => e.getBoundingClientRect().right));"), 400)
 
+    def test_a_wide_matrix_in_a_small_window(self):
+        """It scrolls by itself, with what only screen readers read in its cells."""
+        page, _ = self.explanation(rejecting(), "whale")
+        page.size(400, 800)
+        self.addCleanup(page.size, 1280, 900)
+        page.wait("return document.querySelector('#nodes .scroller').scrollWidth > 500;")
+        self.assertEqual(page.run("return document.documentElement.scrollWidth;"), 400)
+
     def test_one_node(self):
         """--node: what every plugin answers about it, and its scores beside those of the best."""
         page, document = self.explanation(rejecting(), "whale", "--node", "n2")
