@@ -441,7 +441,7 @@ static int run(void *given, const struct texts *words _unused_)
 
 const struct command command_simulate = {
     .name = "simulate",
-    .summary = "Schedules all pending pods: where do they go, and who waits?",
+    .summary = "Schedules all pending pods: where do they go, and which wait?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
              "                      [--drain NODE] [--add N=NODE] [--scale KIND/NAME=N]\n"
              "                      [--compare FILE] [--explain NAMESPACE/POD]\n"

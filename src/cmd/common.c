@@ -300,7 +300,7 @@ static const char *advice(const struct error *err)
           "a scheduler made for itself (kube-scheduler.crt in its --cert-dir)" },
         { "connect to", "is a berth scheduler running there? --server URL names another one" },
         { "system:anonymous",
-          "--kubeconfig FILE says who asks, and the scheduler knows who that is if it was started with "
+          "--kubeconfig FILE names the user; the scheduler authenticates it if it was started with "
           "--authentication-kubeconfig and --authorization-kubeconfig" },
         { "cannot get path", "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\", \"/ui/*\", "
                              "\"/configz\"] and verbs: [get] would allow it, if the "
