@@ -160,9 +160,10 @@ static void say_totals(yyjson_val *nodes, struct term *term)
         }
         strbuf_printf(term->out, "%-7s ", shown[i].name);
         term_bar(term, all > 0 ? used / all : 0, bar_cells(term));
-        strbuf_printf(term->out, " %5.1f%%  %s of %s %s\n", all > 0 ? used / all * 100 : 0,
+        strbuf_printf(term->out, " %5.1f%%  %s of %s%s%s\n", all > 0 ? used / all * 100 : 0,
                       grouped((int64_t)(used / shown[i].scale + 0.5)),
-                      grouped((int64_t)(all / shown[i].scale + 0.5)), shown[i].unit);
+                      grouped((int64_t)(all / shown[i].scale + 0.5)), shown[i].unit[0] ? " " : "",
+                      shown[i].unit);
     }
 }
 

@@ -182,6 +182,16 @@ class TestExplanation(browser.Case):
                 page, _ = self.report(command[0], *given, *command[1:])
                 self.assertIn(error, page.text(place))
 
+    def test_at_its_turn(self):
+        """The report of `simulate --explain` is that of the pod, on the nodes as it finds them."""
+        objects = [node("n1", cpu="2"), node("n2", cpu="2"), pod("first", cpu="1500m", priority=5), pod("web", cpu="1500m")]
+        page, document = self.report("simulate", "-f", self.write("cluster.json", objects), "--explain", "default/web")
+        self.assertEqual((document["kind"], document["podsBefore"], len(document["best"])), ("Explanation", None, 1))
+        self.assertEqual(page.text("h1"), "Pod default/web")
+        self.assertIn("It goes to %s." % document["best"][0], page.text("#answer"))
+        self.assertEqual((self.tiles()["nodes can take it"], self.tiles()["nodes rejected"]), ("1", "1"))
+        self.assertNotIn("in the queue", page.text("#answer"))
+
     def test_all_that_wait(self):
         objects = [*rejecting(), pod("small", cpu="100m"), workload("Deployment", "web", replicas=2),
                    workload("DaemonSet", "agent")]
