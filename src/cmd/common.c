@@ -109,6 +109,10 @@ static void show_reading(const struct doc_stream *stream, double share)
     static const struct doc_stream *present;
     static int64_t first_ns, begun_ns;
     int64_t now_ns = monotonic_ns();
+    if (!stream) {
+        progress_clear();
+        return;
+    }
     if (present != stream)
         begun_ns = now_ns;
     first_ns = first_ns ? first_ns : now_ns;
