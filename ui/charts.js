@@ -45,7 +45,7 @@
 
     // ---- lines ----
 
-    const HEIGHT = 220, LEFT = 52, RIGHT = 14, TOP = 12, BOTTOM = 28, POINTS_MAX = 1500;
+    const HEIGHT = 220, LEFT = 52, RIGHT = 14, TOP = 12, BOTTOM = 28, POINTS_MAX = 1500, TICK_PX = 96;
 
     // So many points as can be seen, keeping the least and the most of those between.
     function thin(x, values) {
@@ -86,12 +86,12 @@
         const grid = ticks(most, 4, isWhole).map((value) => [
             svg("line", { x1: LEFT, x2: width - RIGHT, y1: py(value), y2: py(value), class: "grid-line" }),
             svg("text", { x: LEFT - 8, y: py(value) + 4, class: "tick end" }, berth.number(value))]);
-        const along = [];
-        for (let i = 0; i <= 4; i++) {
-            const at = x0 + (x1 - x0) * i / 4, text = options.xText(at);
+        const along = [], parts = Math.max(1, Math.min(4, Math.floor((width - LEFT - RIGHT) / TICK_PX) - 1));
+        for (let i = 0; i <= parts; i++) {
+            const at = x0 + (x1 - x0) * i / parts, text = options.xText(at);
             if (along.length && along[along.length - 1].textContent === text)
                 continue;
-            along.push(svg("text", { x: px(at), y: HEIGHT - 8, class: "tick " + (i === 0 ? "start" : i === 4 ? "end" : "middle") },
+            along.push(svg("text", { x: px(at), y: HEIGHT - 8, class: "tick " + (i === 0 ? "start" : i === parts ? "end" : "middle") },
                 text));
         }
         const marks = (options.marks || []).slice(0, 400).map((mark) =>

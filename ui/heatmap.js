@@ -186,9 +186,10 @@
         const steps = [];
         for (let i = 0; i < 7; i++)
             steps.push(el("span", { class: "step heat-" + i }));
-        return el("div", { class: "legend", role: "img", "aria-label": "Colours go from 0 to 100 percent; red is more than there is" },
+        return el("div", { class: "legend", role: "img", "aria-label": "Colours go from 0 to 100 percent; red is more than there is; grey has none, or is not there" },
             el("span", {}, "0 %"), el("span", { class: "steps" }, steps), el("span", {}, "100 %"),
-            el("span", { class: "step over" }), el("span", {}, "more than there is"));
+            el("span", { class: "step over" }), el("span", {}, "more than there is"),
+            el("span", { class: "step heat-none" }), el("span", {}, "has none, or is not there"));
     };
 
     // Categories by colour: [[class, text], ...].

@@ -163,6 +163,8 @@
             });
         if (options.nodes.some((node) => node.unschedulable))
             columns.push({ title: "Cordoned", value: (node) => node.unschedulable ? "yes" : null });
+        if (options.nodes.some((node) => node.change))
+            columns.push({ title: "Change", value: (node) => node.change });
         return berth.table({ caption: options.caption || "Nodes", columns, rows: options.nodes, onselect: options.onselect, sort: [0] });
     };
 

@@ -5,11 +5,13 @@
 //         columns: [{ title: "Node", value: (row) => row.name }, { title: "CPU", value: (row) => row.cpu, numeric: true,
 //                     text: (row) => row.cpu + " m", cell: (row) => element }],
 //         rows: [...],
-//         sort: [1, "descending"], onselect: (row) => ..., shown: 12, filter: false,
+//         sort: [1, "descending"], onselect: (row) => ..., shown: 12, whole: 40, filter: false,
 //     })
 //
 // `value` is what is sorted by, `text` what is shown and searched (the value by default), `cell` an element instead of the
 // text. The first column names the row; with `onselect` it is a button. The element has update(rows).
+// At most `whole` rows are all in the document, with sentences in full on several lines. Of more rows, `shown` are seen at
+// once, each on one line of the same height.
 (function (berth) {
     "use strict";
     const el = berth.el;
@@ -65,8 +67,8 @@
 
     function draw(state) {
         const scroller = state.scroller, total = state.arranged.length;
-        const first = Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - MARGIN_ROWS);
-        const last = Math.min(total, Math.ceil((scroller.scrollTop + state.height) / ROW_PX) + MARGIN_ROWS);
+        const first = state.isWhole ? 0 : Math.max(0, Math.floor(scroller.scrollTop / ROW_PX) - MARGIN_ROWS);
+        const last = state.isWhole ? total : Math.min(total, Math.ceil((scroller.scrollTop + state.height) / ROW_PX) + MARGIN_ROWS);
         if (first === state.first && last === state.last)
             return;
         state.first = first;
@@ -88,8 +90,10 @@
     function refresh(state) {
         arrange(state);
         const total = state.arranged.length;
+        state.isWhole = state.rows.length <= state.whole;
         state.height = Math.max(1, Math.min(state.shown, state.rows.length)) * ROW_PX;
-        state.scroller.style.maxHeight = state.height + ROW_PX + 14 + "px";
+        state.table.classList.toggle("whole", state.isWhole);
+        state.scroller.style.maxHeight = state.isWhole ? "none" : state.height + ROW_PX + 14 + "px";
         state.table.setAttribute("aria-rowcount", total + 1);
         state.count.textContent = total === state.rows.length ? berth.counted(total, "row") :
             berth.number(total) + " of " + berth.counted(state.rows.length, "row");
@@ -138,6 +142,7 @@
             columns: options.columns, rows: options.rows, words: "", by: -1, descending: false, first: -1, last: -1,
             shown: options.shown || 14, onselect: options.onselect, empty: options.empty || "There are none.",
         };
+        state.whole = options.whole || state.shown;
         if (options.sort)
             [state.by, state.descending] = [options.sort[0], options.sort[1] === "descending"];
         state.heads = state.columns.map((column, i) => head(state, column, i));
@@ -149,7 +154,7 @@
         state.count = el("span", { class: "count", role: "status" });
         const isFiltered = options.filter !== undefined ? options.filter : state.rows.length > 5;
         const bar = el("div", { class: "table-bar" }, isFiltered ? filterOf(state, options.caption) : [], state.count);
-        const root = el("div", { class: "table" }, isFiltered || state.rows.length > state.shown ? bar : null, state.scroller);
+        const root = el("div", { class: "table" }, isFiltered || state.rows.length > state.whole ? bar : null, state.scroller);
         root.update = (rows) => {
             state.rows = rows;
             refresh(state);

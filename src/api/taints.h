@@ -25,5 +25,9 @@ const struct taint *taints_find_untolerated(const struct taint *taints, uint32_t
 
 /* Taints that keep a pod off a node: NoSchedule and NoExecute. */
 bool taint_is_hard(const struct taint *taint);
+/* "key=value:Effect", as kubectl writes it. */
+#define TAINT_FMT STR_FMT "%s" STR_FMT ":" STR_FMT
+#define TAINT_ARG(taint) \
+    STR_ARG((taint)->key), (taint)->value.len ? "=" : "", STR_ARG((taint)->value), STR_ARG((taint)->effect)
 
 #endif

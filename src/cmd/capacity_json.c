@@ -47,10 +47,12 @@ static void put_stop(struct json_writer *json, const struct capacity *capacity,
     json_member_array(json, "reasons");
     vec_for(&stop->rejections, rejection) {
         json_begin_line(json);
+        json_member_str(json, "status", str_from(status_code_name(rejection->code)));
         output_member_text(json, "plugin", rejection->plugin);
         json_member_strs(json, "reasons", rejection->reasons, rejection->reasons_len);
         json_member_int(json, "nodes", rejection->nodes);
         json_member_str(json, "example", cluster_node_name(cluster_of(capacity), rejection->example));
+        json_member_str(json, "sentence", rejection->sentence);
         json_end_line(json);
     }
     json_end_array(json);
@@ -61,11 +63,14 @@ static void put_stop(struct json_writer *json, const struct capacity *capacity,
 
 static void put_more(struct json_writer *json, const struct capacity_run *run, size_t share)
 {
+    _cleanup_(arena_release) struct arena scratch = { 0 };
     json_member_array(json, "oneMore");
     vec_for(&run->more, more) {
+        struct str_list taints = node_type_taints(&more->type, &scratch);
         json_begin_line(json);
         output_member_text(json, "nodeType", more->type.name);
         output_member_text(json, "zone", more->type.zone);
+        json_member_strs(json, "taints", taints.items, taints.len);
         json_member_str(json, "example", more->type.of->meta.name);
         json_member_int(json, "nodes", more->type.nodes);
         json_member_int(json, "adds", (int64_t)more->adds[share]);

@@ -106,8 +106,7 @@ static void print_rejections(const struct capacity *capacity, const struct capac
         const struct capacity_rejection *rejection = &stop->rejections.items[i];
         grid_count(&grid, rejection->nodes);
         grid_str(&grid, PAINT_NONE, str_empty(rejection->plugin) ? STR("-") : rejection->plugin);
-        const struct status status = { .reasons = rejection->reasons, .len = rejection->reasons_len };
-        grid_str(&grid, PAINT_NONE, status_message(status, &grid.arena));
+        grid_str(&grid, PAINT_NONE, rejection->sentence);
         grid_str(&grid, PAINT_NONE, cluster_node_name(cluster_of(capacity), rejection->example));
     }
     grid_print(&grid, term, 2);
@@ -134,6 +133,24 @@ static void print_stop(const struct capacity *capacity, const struct capacity_st
 }
 
 /* ---- one more node ---- */
+static bool have_taints(const struct capacity_run *run, size_t shown)
+{
+    _cleanup_(arena_release) struct arena scratch = { 0 };
+    for (size_t i = 0; i < shown; i++)
+        if (node_type_taints(&run->more.items[i].type, &scratch).len)
+            return true;
+    return false;
+}
+
+static void put_taints(struct grid *grid, const struct node_type *type)
+{
+    struct str_list taints = node_type_taints(type, &grid->arena);
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    for (uint32_t i = 0; i < taints.len; i++)
+        strbuf_printf(&text, "%s" STR_FMT, i ? ", " : "", STR_ARG(taints.items[i]));
+    grid_str(grid, PAINT_NONE, taints.len ? strbuf_slice(&text) : STR("-"));
+}
+
 static void print_more(const struct capacity_run *run, const struct capacity_view *view, struct term *term)
 {
     _cleanup_(grid_release) struct grid grid = { 0 };
@@ -141,6 +158,7 @@ static void print_more(const struct capacity_run *run, const struct capacity_vie
     if (!shown)
         return;
     strbuf_putc(term->out, '\n');
+    bool with_taints = have_taints(run, shown);
     grid_columns(&grid, "ONE MORE NODE|ZONE|SUCH AS|>NOW");
     for (uint32_t i = 0; i < run->shares_len; i++) {
         struct str name = run->shares[i].template->object->name;
@@ -148,6 +166,8 @@ static void print_more(const struct capacity_run *run, const struct capacity_vie
                     run->shares_len == 1 ? "ADDS"
                                          : arena_printf(&grid.arena, "ADDS " STR_FMT, STR_ARG(name)).ptr);
     }
+    if (with_taints)
+        grid_column(&grid, false, "TAINTS");
     for (size_t i = 0; i < shown; i++) {
         const struct capacity_more *more = &run->more.items[i];
         grid_str(&grid, PAINT_NONE, str_empty(more->type.name) ? STR("-") : more->type.name);
@@ -156,6 +176,8 @@ static void print_more(const struct capacity_run *run, const struct capacity_vie
         grid_count(&grid, more->type.nodes);
         for (uint32_t n = 0; n < run->shares_len; n++)
             grid_count(&grid, more->adds[n]);
+        if (with_taints)
+            put_taints(&grid, &more->type);
     }
     grid_print(&grid, term, 2);
     if (run->more.len > shown)

@@ -290,8 +290,8 @@ const struct command command_explain = {
         "is taken from there.\n\n"
         "With --server the running `berth scheduler` answers from its own memory: in which "
         "queue the pod waits and what may wake it, its last attempts with the verdict on every "
-        "node, and what would be decided now. That changes nothing there. The asker needs the "
-        "right to get " VIEW_EXPLAIN_PATH ".\n\n"
+        "node, and what would be decided now. That changes nothing there. The user needs the "
+        "permission to get " VIEW_EXPLAIN_PATH ".\n\n"
         "With --timing both say which plugins took the time, and from which files those are that "
         "were loaded.",
     .examples = KUBECTL_EXAMPLE "  berth explain -f cluster.json shop/cart-0\n"

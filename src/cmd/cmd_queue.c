@@ -21,13 +21,7 @@ struct queue_settings {
 };
 
 static const struct option_row rows[] = {
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct queue_settings, running.server),
-      "The running scheduler (default: " RUNNING_SERVER ")." },
-    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct queue_settings, running.kubeconfig),
-      "Who asks; without it, $KUBECONFIG or ~/.kube/config." },
-    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct queue_settings, running.context),
-      "Another context than the current one of the kubeconfig." },
-    RUNNING_TLS_OPTIONS(struct queue_settings, running, ""),
+    RUNNING_OPTIONS(struct queue_settings, running),
     { 'n', "namespace", "NAME", OPTION_TEXT, offsetof(struct queue_settings, namespace),
       "Only pods of this namespace." },
     { 0, "queue", "NAME", OPTION_TEXT, offsetof(struct queue_settings, queue),
@@ -354,7 +348,7 @@ static int run(void *given, const struct texts *words)
 
 const struct command command_queue = {
     .name = "queue",
-    .summary = "Shows who waits in the running scheduler, and why.",
+    .summary = "Shows which pods wait in the running scheduler, and why.",
     .usage = "[--server URL] [-n NAMESPACE] [--queue NAME] [--plugin NAME]\n"
              "                   [-o table|wide|json] [--watch] [NAMESPACE/POD]",
     .purpose =
@@ -362,7 +356,7 @@ const struct command command_queue = {
         "how many tries, and which plugins rejected them; and which are decided and not bound yet: where "
         "to, and which plugin's permission or work they wait for. Of one pod it shows the words of the "
         "last attempt, and the events that would wake it; POD alone means default/POD, or that of -n. "
-        "The asker needs the right to get " VIEW_QUEUE_PATH " and " VIEW_WAITING_PATH ".",
+        "The user needs the permission to get " VIEW_QUEUE_PATH " and " VIEW_WAITING_PATH ".",
     .examples = "  berth queue --certificate-authority /var/run/kubernetes/kube-scheduler.crt\n"
                 "  berth queue -n shop --plugin NodeResourcesFit -o wide\n"
                 "  berth queue --server https://10.0.0.7:10259 -o json | jq .counts\n"

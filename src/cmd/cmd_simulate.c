@@ -145,12 +145,14 @@ static int print(const struct facts *facts, const struct simulate_view *view,
 struct turn {
     const struct simulate_settings *settings;
     struct meta pod;
-    struct strbuf out; /* the last explanation */
+    struct strbuf out;  /* the last explanation */
+    struct strbuf json; /* the same, of --html */
 };
 
 static void turn_release(struct turn *turn)
 {
     strbuf_release(&turn->out);
+    strbuf_release(&turn->json);
 }
 
 static void on_explanation(void *user, const struct explanation *explanation)
@@ -162,16 +164,17 @@ static void on_explanation(void *user, const struct explanation *explanation)
         explain_json(explanation, &turn->out);
     else
         explain_table(explanation, &term, (uint32_t)turn->settings->top);
+    strbuf_clear(&turn->json);
+    if (turn->settings->html)
+        explain_json(explanation, &turn->json);
 }
 
 static int check_explain(const struct simulate_settings *settings, struct error *err)
 {
-    bool only_report =
-        settings->compare.len || settings->html || settings->trace || settings->input.output == OUTPUT_CSV;
+    bool only_report = settings->compare.len || settings->trace || settings->input.output == OUTPUT_CSV;
     if (settings->explain && only_report)
-        return error_set(
-            err, -EINVAL,
-            "--explain replaces the report: --compare, --html, --trace and -o csv do not go with it");
+        return error_set(err, -EINVAL,
+                         "--explain replaces the report: --compare, --trace and -o csv do not go with it");
     return 0;
 }
 
@@ -189,7 +192,9 @@ static int print_turn(struct turn *turn, const struct input *input)
     struct term term = term_stdout(&turn->out);
     const struct pod *pod = find_pod(input, &turn->pod);
     if (turn->out.len)
-        return finish(&term);
+        return write_html(turn->settings->html, "Explanation", &turn->settings->input.files,
+                          strbuf_slice(&turn->json))
+                   ?: finish(&term);
     if (!pod)
         error_set(&err, -ENOENT, "there is no pod " META_FMT " in the input", META_ARG(&turn->pod));
     else if (pod->spec.node_name.len)
@@ -441,7 +446,7 @@ static int run(void *given, const struct texts *words _unused_)
 
 const struct command command_simulate = {
     .name = "simulate",
-    .summary = "Schedules all pending pods: where do they go, and who waits?",
+    .summary = "Schedules all pending pods: where do they go, and which wait?",
     .usage = "[-f PATH...] [--config FILE] [--seed N]\n"
              "                      [--drain NODE] [--add N=NODE] [--scale KIND/NAME=N]\n"
              "                      [--compare FILE] [--explain NAMESPACE/POD]\n"

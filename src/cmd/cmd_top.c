@@ -20,13 +20,7 @@ struct top_settings {
 };
 
 static const struct option_row rows[] = {
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct top_settings, running.server),
-      "The running scheduler (default: " RUNNING_SERVER ")." },
-    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct top_settings, running.kubeconfig),
-      "Who asks; without it, $KUBECONFIG or ~/.kube/config." },
-    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct top_settings, running.context),
-      "Another context than the current one of the kubeconfig." },
-    RUNNING_TLS_OPTIONS(struct top_settings, running, ""),
+    RUNNING_OPTIONS(struct top_settings, running),
     { 0, "sort", "cpu|memory|pods|name", OPTION_CHOICE, offsetof(struct top_settings, sort),
       "What nodes are sorted by (default: cpu), the fullest first." },
     { 0, "top", "N", OPTION_NUMBER, offsetof(struct top_settings, nodes),
@@ -166,9 +160,10 @@ static void say_totals(yyjson_val *nodes, struct term *term)
         }
         strbuf_printf(term->out, "%-7s ", shown[i].name);
         term_bar(term, all > 0 ? used / all : 0, bar_cells(term));
-        strbuf_printf(term->out, " %5.1f%%  %s of %s %s\n", all > 0 ? used / all * 100 : 0,
+        strbuf_printf(term->out, " %5.1f%%  %s of %s%s%s\n", all > 0 ? used / all * 100 : 0,
                       grouped((int64_t)(used / shown[i].scale + 0.5)),
-                      grouped((int64_t)(all / shown[i].scale + 0.5)), shown[i].unit);
+                      grouped((int64_t)(all / shown[i].scale + 0.5)), shown[i].unit[0] ? " " : "",
+                      shown[i].unit);
     }
 }
 
@@ -272,7 +267,7 @@ const struct command command_top = {
                "requested of its nodes, and shows it again every two seconds until Ctrl-C or q. Where "
                "standard output is "
                "no terminal it is printed once. NO_COLOR turns colours off.\n\n"
-               "The asker needs the right to get " VIEW_NODES_PATH " and " VIEW_RATES_PATH ".",
+               "The user needs the permission to get " VIEW_NODES_PATH " and " VIEW_RATES_PATH ".",
     .examples = "  berth top --certificate-authority /var/run/kubernetes/kube-scheduler.crt\n"
                 "  berth top --sort memory --interval 10\n"
                 "  berth top --top 5 | cat\n",

@@ -26,13 +26,7 @@ struct ui_settings {
 };
 
 static const struct option_row rows[] = {
-    { 0, "server", "URL", OPTION_TEXT, offsetof(struct ui_settings, running.server),
-      "The running scheduler (default: " RUNNING_SERVER ")." },
-    { 0, "kubeconfig", "FILE", OPTION_TEXT, offsetof(struct ui_settings, running.kubeconfig),
-      "Who asks; without it, $KUBECONFIG or ~/.kube/config." },
-    { 0, "context", "NAME", OPTION_TEXT, offsetof(struct ui_settings, running.context),
-      "Another context than the current one of the kubeconfig." },
-    RUNNING_TLS_OPTIONS(struct ui_settings, running, ""),
+    RUNNING_OPTIONS(struct ui_settings, running),
     { 0, "port", "PORT", OPTION_NUMBER, offsetof(struct ui_settings, port),
       "Listen on this port of 127.0.0.1; 0 takes a free one (default).", 0, UINT16_MAX },
     { 0 },
@@ -244,7 +238,7 @@ const struct command command_ui = {
         "queue with reasons, the attempts of a pod, rates, the configuration in effect. Until Ctrl-C it "
         "forwards what the browser asks for, with the credentials of the kubeconfig. The address is secret: "
         "other users of the machine and pages of other sites cannot use it.\n\n"
-        "The asker needs the right to get " UI_PATH
+        "The user needs the permission to get " UI_PATH
         "/*, /debug/berth/* and /configz. A scheduler in a pod is "
         "reached with `kubectl port-forward`.",
     .examples = "  berth ui --certificate-authority /var/run/kubernetes/kube-scheduler.crt\n"

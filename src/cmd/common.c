@@ -109,6 +109,10 @@ static void show_reading(const struct doc_stream *stream, double share)
     static const struct doc_stream *present;
     static int64_t first_ns, begun_ns;
     int64_t now_ns = monotonic_ns();
+    if (!stream) {
+        progress_clear();
+        return;
+    }
     if (present != stream)
         begun_ns = now_ns;
     first_ns = first_ns ? first_ns : now_ns;
@@ -300,7 +304,7 @@ static const char *advice(const struct error *err)
           "a scheduler made for itself (kube-scheduler.crt in its --cert-dir)" },
         { "connect to", "is a berth scheduler running there? --server URL names another one" },
         { "system:anonymous",
-          "--kubeconfig FILE says who asks, and the scheduler knows who that is if it was started with "
+          "--kubeconfig FILE names the user; the scheduler authenticates it if it was started with "
           "--authentication-kubeconfig and --authorization-kubeconfig" },
         { "cannot get path", "a ClusterRole with nonResourceURLs: [\"/debug/berth/*\", \"/ui/*\", "
                              "\"/configz\"] and verbs: [get] would allow it, if the "

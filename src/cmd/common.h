@@ -100,6 +100,28 @@ struct running {
           offsetof(settings, member.sends_credentials), \
           with "send them all the same, to any server that answers." }
 
+/* All rows about the scheduler and the user of a command that only asks one. */
+#define RUNNING_OPTIONS(settings, member) \
+    { 0, \
+      "server", \
+      "URL", \
+      OPTION_TEXT, \
+      offsetof(settings, member.server), \
+      "The running scheduler (default: " RUNNING_SERVER ")." }, \
+        { 0, \
+          "kubeconfig", \
+          "FILE", \
+          OPTION_TEXT, \
+          offsetof(settings, member.kubeconfig), \
+          "The user for the scheduler; without it, $KUBECONFIG or ~/.kube/config." }, \
+        { 0, \
+          "context", \
+          "NAME", \
+          OPTION_TEXT, \
+          offsetof(settings, member.context), \
+          "Another context than the current one of the kubeconfig." }, \
+        RUNNING_TLS_OPTIONS(settings, member, "")
+
 /* The page; a failure names the server. */
 int running_get(const struct running *running, struct str path, struct strbuf *ret, struct error *err);
 

@@ -4,11 +4,46 @@
 #include "api/output.h"
 #include "cmd/simulate_print.h"
 
+/* ---- the answer ---- */
+
+static size_t pending_before(const struct growth *growth, int64_t *ret_nodes)
+{
+    size_t pending = 0;
+    vec_for(&growth->trials, trial)
+        if (trial->nodes < growth->nodes) {
+            *ret_nodes = trial->nodes;
+            pending = trial->pending;
+        }
+    return pending;
+}
+
+static void put_growth(struct strbuf *text, const struct growth *growth)
+{
+    int64_t fewer = 0;
+    size_t pending = pending_before(growth, &fewer);
+    const char *nodes = counted((uint64_t)growth->nodes, "more node");
+    if (growth->is_enough && !growth->nodes)
+        strbuf_puts(text, "No more nodes are needed: every pod has one.");
+    else if (growth->is_enough)
+        strbuf_printf(text, "%s like " STR_FMT " %s enough for all pods; with %s, %s would wait.", nodes,
+                      STR_ARG(growth->of), growth->nodes == 1 ? "is" : "are", grouped(fewer),
+                      counted(pending, "pod"));
+    else if (!growth->nodes)
+        strbuf_printf(text, "No number of nodes like " STR_FMT " helps: %s would wait as before.",
+                      STR_ARG(growth->of), counted(growth->pending, "pod"));
+    else
+        strbuf_printf(text, "With %s like " STR_FMT ", %s would wait; more of them do not help.", nodes,
+                      STR_ARG(growth->of), counted(growth->pending, "pod"));
+}
+
 /* ---- JSON ---- */
 
 void simulate_json_growth(const struct growth *growth, struct json_writer *json)
 {
+    _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    put_growth(&text, growth);
     json_member_object(json, "growth");
+    json_member_str(json, "text", strbuf_slice(&text));
     json_member_str(json, "of", growth->of);
     json_member_int(json, "nodes", growth->nodes);
     json_member_int(json, "pending", (int64_t)growth->pending);
@@ -50,35 +85,10 @@ void simulate_json_removable(const struct facts *facts, const struct removable *
 
 /* ---- the table ---- */
 
-static size_t pending_before(const struct growth *growth, int64_t *ret_nodes)
-{
-    size_t pending = 0;
-    vec_for(&growth->trials, trial)
-        if (trial->nodes < growth->nodes) {
-            *ret_nodes = trial->nodes;
-            pending = trial->pending;
-        }
-    return pending;
-}
-
 void simulate_print_growth(const struct growth *growth, struct term *term)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
-    int64_t fewer = 0;
-    size_t pending = pending_before(growth, &fewer);
-    const char *nodes = counted((uint64_t)growth->nodes, "more node");
-    if (growth->is_enough && !growth->nodes)
-        strbuf_puts(&text, "No more nodes are needed: every pod has one.");
-    else if (growth->is_enough)
-        strbuf_printf(&text, "%s like " STR_FMT " %s enough for all pods; with %s, %s would wait.", nodes,
-                      STR_ARG(growth->of), growth->nodes == 1 ? "is" : "are", grouped(fewer),
-                      counted(pending, "pod"));
-    else if (!growth->nodes)
-        strbuf_printf(&text, "No number of nodes like " STR_FMT " helps: %s would wait as before.",
-                      STR_ARG(growth->of), counted(growth->pending, "pod"));
-    else
-        strbuf_printf(&text, "With %s like " STR_FMT ", %s would wait; more of them do not help.", nodes,
-                      STR_ARG(growth->of), counted(growth->pending, "pod"));
+    put_growth(&text, growth);
     strbuf_putc(term->out, '\n');
     term_wrap(term, 0, strbuf_slice(&text));
 }

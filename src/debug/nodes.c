@@ -5,6 +5,7 @@
 
 #include "api/labels.h"
 #include "api/output.h"
+#include "api/taints.h"
 
 /* Label keys are collected from so many nodes, evenly spread. */
 enum { LABELS_FROM = 256 };
@@ -51,9 +52,7 @@ static struct str_list taints_of(const struct node *node, struct arena *arena)
 {
     struct str_list texts = { arena_array(arena, struct str, node->spec.taints.len), 0 };
     list_for(&node->spec.taints, taint)
-        texts.items[texts.len++] =
-            arena_printf(arena, STR_FMT "%s" STR_FMT ":" STR_FMT, STR_ARG(taint->key),
-                         taint->value.len ? "=" : "", STR_ARG(taint->value), STR_ARG(taint->effect));
+        texts.items[texts.len++] = arena_printf(arena, TAINT_FMT, TAINT_ARG(taint));
     return texts;
 }
 

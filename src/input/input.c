@@ -233,6 +233,12 @@ static void keep_options(struct input *input, const struct input_options *option
     input->options.features = &input->features;
 }
 
+static void end_progress(const struct input_options *options)
+{
+    if (options->on_progress)
+        options->on_progress(NULL, 1);
+}
+
 int input_open(struct input *input, const struct input_options *options, struct error *err)
 {
     *input = (struct input){ .registry = options->registry ? options->registry : &builtin_plugins };
@@ -244,6 +250,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
         r = add_listing(input, options, err);
     for (size_t i = 0; i < options->paths_len && r == 0; i++)
         r = load_path(&input->load, options->paths[i], err);
+    end_progress(options);
     if (r == 0 && options->is_strict)
         r = load_refuse_unknown(&input->load, err);
     if (r < 0)
@@ -253,6 +260,7 @@ int input_open(struct input *input, const struct input_options *options, struct 
     if (r == 0)
         r = templates_read(&input->templates, options->templates, options->templates_len, options->is_strict,
                            &input->load, err);
+    end_progress(options);
     if (r < 0)
         return r;
     incomplete_add_namespaces(&input->load);

@@ -28,7 +28,8 @@ struct input_options {
     bool calls_extenders; /* those of the configuration; otherwise a warning says that they are not */
     const struct registry *registry; /* NULL: the built-in plugins */
     struct change_requests changes;
-    void (*on_progress)(const struct doc_stream *stream, double share); /* of reading a path; may be NULL */
+    /* Of reading a path; may be NULL. Without a stream: nothing is read now, and warnings may follow. */
+    void (*on_progress)(const struct doc_stream *stream, double share);
 };
 
 struct input {

@@ -42,12 +42,6 @@ static const struct node_rule filter_rule = {
     .rejections = { { STATUS_UNRESOLVABLE, STR("node(s) had untolerated taint(s)") } },
 };
 
-static struct str taint_text(const struct taint *taint, struct arena *arena)
-{
-    return arena_printf(arena, STR_FMT "%s" STR_FMT ":" STR_FMT, STR_ARG(taint->key),
-                        taint->value.len ? "=" : "", STR_ARG(taint->value), STR_ARG(taint->effect));
-}
-
 /* Every taint that keeps the pod off. */
 static void explain(struct cycle *cycle, struct node_view node, struct shortfall_list *ret)
 {
@@ -58,7 +52,7 @@ static void explain(struct cycle *cycle, struct node_view node, struct shortfall
             tolerations_tolerate_taint(spec->tolerations.items, spec->tolerations.len, taint, compare))
             continue;
         struct shortfall *lack = shortfall_add(ret, "Taint");
-        lack->key = taint_text(taint, ret->arena);
+        lack->key = arena_printf(ret->arena, TAINT_FMT, TAINT_ARG(taint));
         lack->sentence = arena_printf(ret->arena, "taint " STR_FMT " is not tolerated", STR_ARG(lack->key));
     }
 }

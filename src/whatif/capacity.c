@@ -12,45 +12,46 @@ static struct cluster *cluster_of(const struct capacity *capacity)
     return &capacity->input->cluster;
 }
 
-static int by_nodes(const void *a, const void *b)
-{
-    const struct capacity_rejection *x = a, *y = b;
-    return COMPARE(y->nodes, x->nodes) ?: COMPARE(x->example, y->example);
-}
-
-static void add_rejection(struct capacity *capacity, struct capacity_stop *stop, struct status status,
-                          uint32_t nodes, uint32_t example)
+static struct capacity_rejection *add_rejection(struct capacity *capacity, struct capacity_stop *stop,
+                                                struct status status)
 {
     struct arena *arena = &capacity->arena;
     struct capacity_rejection *rejection = vec_push(&stop->rejections);
-    *rejection = (struct capacity_rejection){ .nodes = nodes, .example = example };
+    *rejection = (struct capacity_rejection){ .code = status.code };
     if (status.plugin)
         rejection->plugin = str_from(status.plugin->name);
     rejection->reasons = arena_array(arena, struct str, status.len);
     rejection->reasons_len = status.len;
     for (uint32_t i = 0; i < status.len; i++)
         rejection->reasons[i] = arena_str(arena, status.reasons[i]);
+    return rejection;
 }
 
-static void group_rejections(struct capacity *capacity, const struct diagnosis *diagnosis,
-                             struct capacity_stop *stop)
+static void add_group(struct capacity *capacity, struct capacity_stop *stop,
+                      const struct rejected_group *group)
 {
-    uint32_t len;
-    const uint32_t *order = cluster_order(cluster_of(capacity), &len);
-    _cleanup_(arena_release) struct arena scratch = { 0 };
-    uint32_t *first = arena_array(&scratch, uint32_t, diagnosis->statuses.len);
-    uint32_t absent = ROW_NONE;
-    for (uint32_t i = len; i-- > 0;) {
-        uint32_t number = diagnosis->status_of[order[i]];
-        *(number ? &first[number] : &absent) = order[i];
+    struct capacity_rejection *rejection = add_rejection(capacity, stop, group->status);
+    rejection->nodes = group->nodes;
+    rejection->example = group->closest;
+    rejection->sentence = rejected_group_sentence(cluster_of(capacity), group, &capacity->arena);
+}
+
+/* Every node is asked, and what it lacks. PreFilter may reject the pod before any of them is. */
+static void find_rejections(struct capacity *capacity, struct pod_info *pod, struct capacity_stop *stop)
+{
+    struct simulation *simulation = &capacity->simulation;
+    struct explanation explanation;
+    simulation_explain(simulation, engine_profile(&simulation->engine, pod->api), pod, true, &explanation);
+    const struct status pre_filter = explanation.evaluation.pre_filter;
+    for (uint32_t i = 0; i < explanation.rejections.len; i++)
+        add_group(capacity, stop, &explanation.rejections.items[i]);
+    if (!status_ok(pre_filter) && explanation.rows_len) {
+        struct capacity_rejection *rejection = add_rejection(capacity, stop, pre_filter);
+        rejection->nodes = explanation.rows_len;
+        rejection->example = explanation.rows[0];
+        rejection->sentence = arena_str(&capacity->arena, status_message(pre_filter, &capacity->arena));
     }
-    for (size_t i = 1; i < diagnosis->statuses.len; i++)
-        if (diagnosis->statuses.items[i].nodes)
-            add_rejection(capacity, stop, diagnosis->statuses.items[i].status,
-                          diagnosis->statuses.items[i].nodes, first[i]);
-    if (absent != ROW_NONE && diagnosis->absent.len)
-        add_rejection(capacity, stop, diagnosis->absent, len - diagnosis->explicit_nodes, absent);
-    vec_sort(&stop->rejections, by_nodes);
+    explanation_release(&explanation);
 }
 
 /* Nodes that NodeResourcesFit rejects and that have less of the resource left than is needed. */
@@ -108,8 +109,8 @@ static void explain_stop(struct capacity *capacity, const struct filling_part *p
     stop->victims = decision->victims_len;
     if (!decision->diagnosis)
         return;
-    group_rejections(capacity, decision->diagnosis, stop);
     find_scarce(capacity, decision->diagnosis, part->next->class, &stop->scarce);
+    find_rejections(capacity, part->next, stop);
 }
 
 /* ---- a run ---- */

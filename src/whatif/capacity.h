@@ -28,12 +28,14 @@ struct capacity_options {
     struct str closed; /* names of nodes with commas between, which are as if they were cordoned */
 };
 
-/* Nodes that reject the next copy for the same reasons. */
+/* Nodes that reject the next copy and lack the same (whatif/rejections.h). */
 struct capacity_rejection {
+    enum status_code code;
     struct str plugin; /* empty: PreFilter named other nodes */
     struct str *reasons;
     uint32_t reasons_len, nodes;
-    uint32_t example; /* row */
+    uint32_t example;    /* row of the one that lacks least */
+    struct str sentence; /* what they lack */
 };
 
 /* The resource that the next copy lacks on most nodes. */

@@ -405,7 +405,8 @@ static void explain(struct explanation *ret)
     if (!status_ok(ret->failure) || ret->evaluation.feasible_len)
         return;
     ret->message = diagnosis_message(&ret->evaluation.diagnosis, ret->rows_len);
-    look_for_victims(ret);
+    if (!ret->options.skips_preemption)
+        look_for_victims(ret);
 }
 
 /* The pod as it was before it had its node. */

@@ -49,6 +49,7 @@ struct explain_options {
     const struct pod *pod_before; /* the first of them */
     bool has_turn;                /* a simulation of the input decides the pod, too */
     bool timing;                  /* the printers show what plugins cost */
+    bool skips_preemption;        /* no victims are looked for */
     struct str node;              /* every plugin is asked about this node, which is there; empty: none */
 };
 

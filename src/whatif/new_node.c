@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/labels.h"
+#include "api/taints.h"
 #include "input/daemon.h"
 #include "whatif/facts.h"
 
@@ -33,8 +34,7 @@ static void put_key(struct strbuf *key, const struct node_type *type)
     strbuf_printf(key, STR_FMT "/" STR_FMT, STR_ARG(type->name), STR_ARG(type->zone));
     list_for(&node->spec.taints, taint)
         if (!taint_is_trouble(taint))
-            strbuf_printf(key, "\n" STR_FMT "=" STR_FMT ":" STR_FMT, STR_ARG(taint->key),
-                          STR_ARG(taint->value), STR_ARG(taint->effect));
+            strbuf_printf(key, "\n" TAINT_FMT, TAINT_ARG(taint));
     if (!str_empty(type->name))
         return;
     list_for(&node->meta.labels, label)
@@ -43,6 +43,16 @@ static void put_key(struct strbuf *key, const struct node_type *type)
     list_for(&node->status.allocatable, amount)
         strbuf_printf(key, "\n" STR_FMT " %lld", STR_ARG(amount->name),
                       (long long)quantity_milli_value(amount->amount));
+}
+
+struct str_list node_type_taints(const struct node_type *type, struct arena *arena)
+{
+    const struct node *node = type->of;
+    struct str_list texts = { arena_array(arena, struct str, node->spec.taints.len), 0 };
+    list_for(&node->spec.taints, taint)
+        if (!taint_is_trouble(taint))
+            texts.items[texts.len++] = arena_printf(arena, TAINT_FMT, TAINT_ARG(taint));
+    return texts;
 }
 
 static int most_nodes(const void *a, const void *b)

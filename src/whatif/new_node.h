@@ -23,6 +23,9 @@ void node_types_find(const struct input *input, node_type_vec *ret);
 int node_types_named(const struct input *input, const char *word, struct load *files, node_type_vec *ret,
                      struct error *err);
 
+/* "key=value:Effect" of those that a new node has, too. */
+struct str_list node_type_taints(const struct node_type *type, struct arena *arena);
+
 struct new_node {
     struct input *input;
     struct arena arena;

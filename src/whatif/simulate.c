@@ -224,6 +224,25 @@ static void on_notice(void *context, const struct notice *notice)
     simulation->records.items[at - 1].message = keep_text(simulation, notice->message);
 }
 
+static void explain_at(const struct simulation *simulation, const struct profile *profile,
+                       struct pod_info *pod, int64_t now_ns, bool skips_preemption, struct explanation *ret)
+{
+    explain_pod(ret, profile, &simulation->input->cluster, pod,
+                &(struct explain_options){ .now_ns = now_ns,
+                                           .wall_ahead_ns = simulation->engine.statuses.wall_ahead_ns,
+                                           .live = true,
+                                           .skips_preemption = skips_preemption,
+                                           .file_of = simulation->options.file_of,
+                                           .extenders = simulation->extenders,
+                                           .calls_extenders = simulation->options.calls_extenders });
+}
+
+void simulation_explain(struct simulation *simulation, const struct profile *profile, struct pod_info *pod,
+                        bool skips_preemption, struct explanation *ret)
+{
+    explain_at(simulation, profile, pod, simulation->now_ns, skips_preemption, ret);
+}
+
 /* Its turn has come: the model is as its decision finds it. */
 static void on_deciding(void *context, const struct profile *profile, struct pod_info *pod, int64_t now_ns)
 {
@@ -234,13 +253,7 @@ static void on_deciding(void *context, const struct profile *profile, struct pod
     if (!str_eq(meta->name, options->explains->name) ||
         !str_eq(meta->namespace, options->explains->namespace))
         return;
-    explain_pod(&explanation, profile, &simulation->input->cluster, pod,
-                &(struct explain_options){ .now_ns = now_ns,
-                                           .wall_ahead_ns = simulation->engine.statuses.wall_ahead_ns,
-                                           .live = true,
-                                           .file_of = options->file_of,
-                                           .extenders = simulation->extenders,
-                                           .calls_extenders = options->calls_extenders });
+    explain_at(simulation, profile, pod, now_ns, false, &explanation);
     options->on_explanation(options->user, &explanation);
     explanation_release(&explanation);
 }

@@ -84,6 +84,9 @@ void simulation_release(struct simulation *simulation);
  * ROW_NONE. */
 int simulation_decide(struct simulation *simulation, struct pod_info *pod, struct decision *ret,
                       uint32_t *ret_row, struct error *err);
+/* How the pod would be evaluated now, which is in the model. Plugins of shared objects are not called at PostFilter. */
+void simulation_explain(struct simulation *simulation, const struct profile *profile, struct pod_info *pod,
+                        bool skips_preemption, struct explanation *ret);
 /* Seconds of a clock that only goes forward. */
 double now_seconds(void);
 

@@ -40,6 +40,22 @@ class TestCapacity(browser.Case):
         self.assertEqual([row[2] for row in self.rows("What rejects the next copy of shop/web")],
                          [str(reason["nodes"]) for reason in template["stop"]["reasons"]])
 
+    def test_what_stops_it(self):
+        """The limit that copies reach, though more nodes have a taint and fewer lack a resource."""
+        term = {"labelSelector": {"matchLabels": {"app": "one"}}, "topologyKey": "kubernetes.io/hostname"}
+        one = pod("one", cpu="500m", labels={"app": "one"},
+                  affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+        tainted = [node("t%d" % i, taints=[{"key": "team", "value": "ml", "effect": "NoSchedule"}]) for i in range(9)]
+        page, document = self.capacity("pod/one", objects=[*cluster()[:7], *tainted, node("tiny", cpu="100m"), one])
+        stop = document["templates"][0]["stop"]
+        self.assertEqual([row["plugin"] for row in stop["reasons"]], ["TaintToleration", "InterPodAffinity", "NodeResourcesFit"])
+        self.assertEqual(self.rows("Templates")[0][-1], "node(s) didn't match pod anti-affinity rules")
+        self.assertEqual(page.text("#stop .verdict"), "%d nodes: %s." % (stop["reasons"][1]["nodes"], stop["reasons"][1]["sentence"]))
+        self.assertIn("pod anti-affinity wants no pod with app=one in the same kubernetes.io/hostname", page.text("#stop .verdict"))
+        self.assertEqual([row[1] for row in self.rows("What rejects the next copy of default/one")],
+                         [row["sentence"] for row in stop["reasons"]])
+        self.assertIn("Nodes of these types add none: like t0, team=ml:NoSchedule", page.text("#more"))
+
     def test_no_node_rejects_it(self):
         """One that has scheduling gates is not tried on any."""
         page, _ = self.capacity("pod/held", objects=[*cluster(), pod("held", schedulingGates=[{"name": "example.com/wait"}])])

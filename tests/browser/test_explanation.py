@@ -73,7 +73,69 @@ class TestExplanation(browser.Case):
         page.run("[...document.querySelectorAll('#nodes tbody button')].find((b) => b.innerText === 'small').click();")
         self.assertIn(sentence, page.text("#nodes .details"))
 
+    def test_sentences_are_whole(self):
+        """In tables of few rows, on as many lines as they need."""
+        page, document = self.explanation(rejecting(), "whale")
+        self.page.size(700, 900)
+        self.addCleanup(self.page.size, 1280, 900)
+        cut = """return [...document.querySelectorAll("#nodes td.wide")].filter((cell) => cell.scrollWidth > cell.clientWidth).length;"""
+        page.wait(cut.replace("return", "return 0 ==="))
+        self.assertGreater(page.run("return Math.max(...[...document.querySelectorAll('#nodes tbody tr')].map((row) => row.offsetHeight));"), 40)
+        self.assertEqual(len(document["nodes"]), 7)
+
+    def test_long_words_in_a_small_window(self):
+        taint = {"key": "node-role.kubernetes.io/" + "control" * 12, "effect": "NoSchedule"}
+        page, _ = self.explanation([node("n1", taints=[taint]), node("n2"), pod("web")], "web")
+        page.size(400, 800)
+        self.addCleanup(page.size, 1280, 900)
+        page.wait("return document.documentElement.scrollWidth === 400;")
+        self.assertLess(page.run("return Math.max(...[...document.querySelectorAll('#answer .reasons div')].map((e) => e.getBoundingClientRect().right));"), 400)
+
+    def test_a_wide_matrix_in_a_small_window(self):
+        """It scrolls by itself, with what only screen readers read in its cells."""
+        page, _ = self.explanation(rejecting(), "whale")
+        page.size(400, 800)
+        self.addCleanup(page.size, 1280, 900)
+        page.wait("return document.querySelector('#nodes .scroller').scrollWidth > 500;")
+        self.assertEqual(page.run("return document.documentElement.scrollWidth;"), 400)
+
+    def test_one_node(self):
+        """--node: what every plugin answers about it, and its scores beside those of the best."""
+        page, document = self.explanation(rejecting(), "whale", "--node", "n2")
+        self.assertIn("n2 cannot take it: 1 of %d plugins rejects it." % len(document["node"]["filters"]), page.text("#node"))
+        asked = [row for row in document["node"]["filters"] if row["status"] != "Skip"]
+        self.assertEqual([row[0] for row in self.rows("Plugins about n2")], [row["plugin"] for row in asked])
+        self.assertEqual([row[1:] for row in self.rows("Plugins about n2") if row[1] == "rejects"],
+                         [["rejects", row["why"][0]["sentence"]] for row in asked if row["status"] != "Success"])
+        self.assertIn("Nothing to check for this pod: NodeAffinity", page.text("#node"))
+        self.assertIn("if these pods of lower priority were evicted: default/old-2.", page.text("#node"))
+        page, document = self.explanation(scoring(), "web", "--node", "n1")
+        self.assertIn("n1 can take it, but others are better.", page.text("#node"))
+        self.assertIn("n0 against n1", page.text("#node"))
+        totals = {row["name"]: row["total"] for row in document["nodes"] if row["feasible"]}
+        self.assertEqual(sum(int(row[3]) for row in self.rows("The best node against n1")), totals["n0"] - totals["n1"])
+        page, _ = self.explanation(scoring(), "web", "--node", "n3")
+        self.assertIn("n3 can take it, and no node is better.", page.text("#node"))
+        claims = pod("claims", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}])
+        page, document = self.explanation([node("n1"), claims], "claims", "--node", "n1")
+        self.assertIn("n1 cannot take it: VolumeRestrictions: " + document["node"]["otherwise"]["reasons"][0], page.text("#node"))
+
+    def test_the_best_nodes_are_first(self):
+        page, document = self.explanation(scoring(), "web")
+        totals = {row["name"]: row["total"] for row in document["nodes"] if row["feasible"]}
+        shown = [name for name in page.texts("#nodes tbody th") if name in totals]
+        self.assertEqual([totals[name] for name in shown], sorted(totals.values(), reverse=True))
+
+    def test_pods_that_come_before(self):
+        page, document = self.explanation([node("n1"), pod("first", priority=5), pod("web")], "web")
+        self.assertEqual(document["podsBefore"], 1)
+        self.assertIn("1 waiting pod comes before it in the queue, and may change this.", page.text("#answer"))
+
     def test_preemption(self):
+        page, document = self.explanation([node("a"), node("b"), pod("low", on="a", cpu="2", priority=-5),
+                                           pod("higher", on="b", cpu="2", priority=-1), pod("whale", cpu="3", priority=10)], "whale")
+        self.assertEqual(document["preemption"]["nominated"], ["a"])
+        self.assertEqual(self.tiles()["nodes by preemption"], "2")
         page, document = self.explanation(rejecting(), "whale")
         found = {row[0]: row[1:] for row in self.rows("Candidates")}
         self.assertEqual(found, {node: [str(len(row["victims"])), str(row["pdbViolations"]), ", ".join(row["victims"])]
@@ -119,6 +181,16 @@ class TestExplanation(browser.Case):
             with self.subTest(command=command):
                 page, _ = self.report(command[0], *given, *command[1:])
                 self.assertIn(error, page.text(place))
+
+    def test_at_its_turn(self):
+        """The report of `simulate --explain` is that of the pod, on the nodes as it finds them."""
+        objects = [node("n1", cpu="2"), node("n2", cpu="2"), pod("first", cpu="1500m", priority=5), pod("web", cpu="1500m")]
+        page, document = self.report("simulate", "-f", self.write("cluster.json", objects), "--explain", "default/web")
+        self.assertEqual((document["kind"], document["podsBefore"], len(document["best"])), ("Explanation", None, 1))
+        self.assertEqual(page.text("h1"), "Pod default/web")
+        self.assertIn("It goes to %s." % document["best"][0], page.text("#answer"))
+        self.assertEqual((self.tiles()["nodes can take it"], self.tiles()["nodes rejected"]), ("1", "1"))
+        self.assertNotIn("in the queue", page.text("#answer"))
 
     def test_all_that_wait(self):
         objects = [*rejecting(), pod("small", cpu="100m"), workload("Deployment", "web", replicas=2),

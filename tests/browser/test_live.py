@@ -176,6 +176,12 @@ class Live(browser.Case):
                 self.show(view)
                 page.wait("return document.querySelector('main section') !== null;")
                 self.assertLessEqual(page.run("return document.documentElement.scrollWidth;"), 380, view)
+            self.cluster.patch("/api/v1/nodes/node-0", {"spec": {"taints": [
+                {"key": "node-role.kubernetes.io/" + "control" * 9, "effect": "NoSchedule"}]}})
+            self.cluster.add_pod("huge", cpu="99")
+            self.show("pod/default/huge")
+            self.wait_text("#now-answer .reasons", "NodeResourcesFit")
+            self.assertLessEqual(page.run("return document.documentElement.scrollWidth;"), 380)
         finally:
             page.size(1280, 900)
 

@@ -161,6 +161,12 @@ class TestSimulation(browser.Case):
         page.size(400, 800)
         self.addCleanup(page.size, 1280, 900)
         page.wait("return document.documentElement.scrollWidth === 400;")
+        # The times below a chart do not touch one another.
+        boxes = page.wait("""const ticks = [...document.querySelectorAll("#queue svg .tick")].filter((t) => /decision/.test(t.textContent));
+            return ticks.length && ticks.map((tick) => [tick.getBoundingClientRect().left, tick.getBoundingClientRect().right]);""")
+        self.assertGreater(len(boxes), 1)
+        for before, after in zip(boxes, boxes[1:]):
+            self.assertGreater(after[0], before[1] + 4)
 
     def test_changes(self):
         objects = [*cluster(), workload("ReplicaSet", "set", cpu="100m", replicas=1),
@@ -173,6 +179,10 @@ class TestSimulation(browser.Case):
         self.assertEqual(self.rows("Pods that leave", 0, 2), [[full_name(row["pod"]), row["from"]] for row in document["moved"]])
         added = [row["name"] for row in document["nodes"] if row["before"] is None]
         self.assertEqual(len(added), 2)
+        changed = {row["name"]: row["change"] for row in document["nodes"]}
+        last = len(page.texts("#nodes thead th")) - 1
+        self.assertEqual({name: change for name, change in self.rows("Nodes", 0, last)},
+                         {name: change or "–" for name, change in changed.items()})
         page.run("document.querySelector('#nodes canvas').focus();")
         page.press("Home")
         while not any(page.text("#announcer").startswith(name) for name in added):
@@ -185,7 +195,10 @@ class TestSimulation(browser.Case):
         objects = [node("n0", cpu="4"), workload("Deployment", "web", cpu="1", namespace="shop", replicas=11)]
         page, document = self.simulation(objects, "--add-until-placed", "n0")
         self.assertTrue(document["growth"]["enough"])
-        self.assertIn("%d more nodes like n0 are enough: no pod waits." % document["growth"]["nodes"], page.text("#growth"))
+        self.assertIn("2 more nodes like n0 are enough for all pods; with 1, 3 pods would wait.", page.text("#growth"))
+        page, document = self.simulation([*objects, pod("whale", cpu="9")], "--add-until-placed", "n0")
+        self.assertEqual(page.text("#growth .verdict"), document["growth"]["text"])
+        self.assertIn("With 2 more nodes like n0, 1 pod would wait", document["growth"]["text"])
         objects = [node("n%d" % i) for i in range(4)] + [pod("one", on="n0")]
         page, document = self.simulation(objects, "--removable")
         self.assertIn("%d nodes could go together" % document["removable"]["count"], page.text("#removable"))

@@ -55,10 +55,31 @@ class Counting(Case):
         self.assertTrue(stop["message"].startswith("0/3 nodes are available: 1 node(s) had untolerated taint(s), "
                                                    "2 Insufficient cpu."), stop["message"])
         self.assertEqual(stop["reasons"], [
-            {"plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "nodes": 2, "example": "a"},
-            {"plugin": "TaintToleration", "reasons": ["node(s) had untolerated taint(s)"], "nodes": 1, "example": "c"}])
+            {"status": "Unschedulable", "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "nodes": 2, "example": "b",
+             "sentence": "Insufficient cpu: needs 0.4; most free is 0.2 on b, the largest has 2"},
+            {"status": "UnschedulableAndUnresolvable", "plugin": "TaintToleration", "reasons": ["node(s) had untolerated taint(s)"],
+             "nodes": 1, "example": "c", "sentence": "taint k:NoSchedule is not tolerated"}])
         self.assertEqual(stop["scarce"], {"resource": "cpuMilli", "needs": 400, "nodes": 2, "free": 200,
                                           "mostFree": 200, "mostFreeNode": "b"})
+
+    def test_which_constraint_stops_it(self):
+        """By how much, in the words of `explain`: the copies are in the way, not a resource."""
+        nodes = [cli.node("a", cpu="8", labels={ZONE: "x"}), cli.node("b", cpu="1", labels={ZONE: "y"})]
+        spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule",
+                   "labelSelector": {"matchLabels": {"app": "web"}}}]
+        path = self.template(cli.pod("web", cpu="500m", labels={"app": "web"}, topologySpreadConstraints=spread))
+        reasons = self.one(nodes, path)["stop"]["reasons"]
+        self.assertEqual({row["plugin"]: row["sentence"] for row in reasons}, {
+            "PodTopologySpread": "spread over %s: x has 3 matching pods, the emptiest domain 2; the skew would be 2, at most 1 "
+                                 "is allowed" % ZONE,
+            "NodeResourcesFit": "Insufficient cpu: needs 0.5, none of 1 is free"})
+        self.assertIn("the skew would be 2, at most 1 is allowed", self.run_capacity(nodes, path).out)
+
+    def test_rejected_before_any_node_is_asked(self):
+        claim = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+        stop = self.one(self.NODES, self.template(cli.pod("web", volumes=claim)))["stop"]
+        self.assertEqual([(row["plugin"], row["nodes"], row["sentence"]) for row in stop["reasons"]],
+                         [("VolumeRestrictions", 2, 'persistentvolumeclaim "missing" not found')])
 
     def test_no_resource_is_scarce(self):
         term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOST}
@@ -225,9 +246,23 @@ class OneMore(Case):
     def test_types(self):
         found = self.one(self.nodes(), self.template(cli.pod("web", cpu="600m")))
         self.assertEqual(found["oneMore"], [
-            {"nodeType": "small", "zone": "x", "example": "a1", "nodes": 2, "adds": 3},
-            {"nodeType": "large", "zone": "x", "example": "b1", "nodes": 1, "adds": 13}])
+            {"nodeType": "small", "zone": "x", "taints": [], "example": "a1", "nodes": 2, "adds": 3},
+            {"nodeType": "large", "zone": "x", "taints": [], "example": "b1", "nodes": 1, "adds": 13}])
         self.assertEqual(found["fits"], 3 + 3 + 13)
+
+    def test_types_that_differ_by_a_taint(self):
+        """They are told apart; a taint of trouble is of no type."""
+        closed = cli.node("c1", cpu="2", labels={TYPE: "small", ZONE: "x"}, taints=[
+            {"key": "team", "value": "ml", "effect": "NoSchedule"},
+            {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}])
+        path = self.template(cli.pod("web", cpu="600m"))
+        found = self.one([*self.nodes(), closed], path)["oneMore"]
+        self.assertEqual({row["example"]: (row["taints"], row["adds"]) for row in found},
+                         {"a1": ([], 3), "b1": ([], 13), "c1": (["team=ml:NoSchedule"], 0)})
+        lines = [line.split() for line in self.run_capacity([*self.nodes(), closed], path).out.splitlines()]
+        self.assertIn(["small", "x", "c1", "1", "0", "team=ml:NoSchedule"], lines)
+        self.assertIn(["small", "x", "a1", "2", "3", "-"], lines)
+        self.assertNotIn("TAINTS", self.run_capacity(self.nodes(), path).out)
 
     def test_a_full_node_of_the_type_is_no_matter(self):
         objects = [*self.nodes(), cli.pod("big", on="b1", cpu="8")]

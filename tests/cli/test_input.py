@@ -2,8 +2,10 @@
 import gzip
 import json
 import os
+import time
 
 import cli
+import terminal
 
 NODE = cli.node("n1")
 POD = cli.pod("p")
@@ -116,6 +118,22 @@ class Forms(cli.Case):
             self.refuse(self.berth("simulate", "-f", self.write("a.gz", damaged)),
                         "a.gz: is compressed with gzip, and damaged or cut off")
         self.refuse(self.berth("simulate", "-f", self.write("a.gz", gzip.compress(b"a: [1"))), "a.gz:2:1: did not find expected")
+
+
+class Progress(cli.Case):
+    def test_a_warning_has_a_line_of_its_own(self):
+        """Also behind the progress of a file that comes slowly: that line is wiped out first."""
+        objects = [cli.node("n%d" % i) for i in range(600)]
+        first, slow = self.write("first.json", objects), self.path("slow.json")
+        os.mkfifo(slow)
+        term = terminal.Terminal(self, "simulate", "-f", first, "-f", slow)
+        with open(slow, "w", encoding="utf-8") as file:
+            time.sleep(1.1)  # progress is shown from the first second on
+            json.dump({"apiVersion": "v1", "kind": "List", "items": objects}, file)
+        term.until(lambda: "came again" in term.text, "the warning")
+        self.assertIn("berth: reading " + slow, term.text)
+        self.assertRegex(term.text, "\r\x1b\\[Kberth: warning: 600 objects came again")
+        self.assertEqual(term.end(), 0)
 
 
 class Mistakes(cli.Case):

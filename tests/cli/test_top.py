@@ -69,6 +69,7 @@ class Top(Watching):
         result = self.berth("top", *self.cluster.flags, "--top", "1")
         self.assertEqual(result.code, 0, result.err)
         self.assertNotIn("\x1b", result.out)
+        self.assertRegex(result.out, r"(?m)^pods .* of 330$")
         self.assertRegex(result.out, r"(?m)^%s +\S+ +50\.0%% +\S+ +0\.0%% +1 *$" % node)
         self.assertIn("... and 2 more nodes", result.out)
         by_name = self.berth("top", *self.cluster.flags, "--sort", "name").out

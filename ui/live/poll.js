@@ -56,7 +56,7 @@
                 return { missing: reason };
             if (answer.status === 401 || answer.status === 403)
                 return { state: "refused", text: answer.status === 401 ?
-                    "The scheduler does not know who asks (401). " + reason : reason };
+                    "The scheduler does not authenticate this user (401). " + reason : reason };
             return { state: "lost", text: answer.status + ": " + reason };
         } catch (_) {
             return { state: "lost", text: "The scheduler does not answer." };

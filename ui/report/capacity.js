@@ -11,14 +11,21 @@
         return Object.entries(template.requests).map(([key, value]) => berth.resource(key) + " " + berth.resourceAmount(key, value)).join(", ") || "nothing";
     }
 
-    // The next copy in a few words.
+    // Of the groups of nodes that reject the next copy the largest of those that could take it in other circumstances: a
+    // taint or a label is no limit that copies use up.
+    function decidingReason(stop) {
+        return stop.reasons.find((reason) => reason.status === "Unschedulable") || stop.reasons[0] || null;
+    }
+
+    // What stops the next copy, in a few words.
     function limitOf(template) {
         const stop = template.stop;
         if (template.limited)
             return "the limit that was given (--max)";
         if (!stop)
             return null;
-        return stop.scarce ? berth.resource(stop.scarce.resource) : stop.reasons.length ? stop.reasons[0].reasons.join("; ") : berth.why(stop);
+        const reason = stop.failedBy ? null : decidingReason(stop);
+        return reason ? reason.reasons.join("; ") : berth.why(stop);
     }
 
     function fitsSection(doc) {
@@ -45,6 +52,11 @@
             amount(scarce.mostFree) + (scarce.mostFreeNode ? " on one node (" + scarce.mostFreeNode + ")" : "") : "") + ".";
     }
 
+    function decidingSentence(stop) {
+        const reason = stop.failedBy ? null : decidingReason(stop);
+        return reason ? el("p", { class: "verdict" }, berth.counted(reason.nodes, "node") + ": " + reason.sentence + ".") : null;
+    }
+
     function stopSection(doc) {
         const stopped = doc.templates.filter((template) => template.stop);
         if (!stopped.length)
@@ -57,11 +69,11 @@
                 rows: stopped.map((template) => ({ label: nameOf(template), values: names.map((name) => nodes(template, name)) })),
             }),
             stopped.map((template) => [stopped.length > 1 ? el("h3", {}, nameOf(template)) : null,
-                template.stop.scarce ? el("p", { class: "verdict" }, scarcity(template.stop.scarce)) : null,
+                decidingSentence(template.stop), template.stop.scarce ? el("p", {}, scarcity(template.stop.scarce)) : null,
                 el("p", { class: template.stop.failedBy ? "verdict bad" : "dim" }, berth.why(template.stop)),
                 template.stop.victims ? el("p", {}, "It would fit if " + berth.counted(template.stop.victims, "pod") + " of lower priority left.") : null,
                 berth.table({ caption: "What rejects the next copy of " + nameOf(template), rows: template.stop.reasons, columns: [
-                    { title: "Plugin", value: (reason) => reason.plugin }, { title: "Why", value: (reason) => reason.reasons.join("; "), class: "wide" },
+                    { title: "Plugin", value: (reason) => reason.plugin }, { title: "Why", value: (reason) => reason.sentence, class: "wide" },
                     { title: "Nodes", value: (reason) => reason.nodes, numeric: true }, { title: "Such as", value: (reason) => reason.example }] })]));
     }
 
@@ -71,15 +83,15 @@
         const grown = doc.templates.filter((template) => template.oneMore.length);
         if (!grown.length)
             return null;
-        const type = (row) => [row.nodeType || "like " + row.example, row.zone].filter(Boolean).join(", ");
+        const type = (row) => [row.nodeType || "like " + row.example, row.zone, ...row.taints].filter(Boolean).join(", ");
         const part = (template) => {
             const useful = template.oneMore.filter((row) => row.adds).sort((a, b) => b.adds - a.adds).slice(0, 20);
             const useless = template.oneMore.filter((row) => !row.adds);
             return [useful.length ? berth.stackedBars({
                 caption: "Copies of " + nameOf(template) + " that one more node adds", title: "Type of node", names: ["copies"],
                 rows: useful.map((row) => ({ label: type(row), values: [row.adds] })),
-            }) : null, useless.length ? el("p", { class: "dim" }, (useful.length ? "No copy more with a node of type " : "For " + nameOf(template) +
-                " no node adds a copy, of whichever type: ") + useless.map(type).join("; ") + ".") : null];
+            }) : null, useless.length ? el("p", { class: "dim" }, (useful.length ? "Nodes of these types add none: " :
+                "No type of node adds a copy of " + nameOf(template) + ": ") + useless.map(type).join("; ") + ".") : null];
         };
         return berth.section("more", "One more node", el("p", { class: "dim" },
             "How many more copies fit when one node like the others of its type joins the full cluster."), grown.map(part));

@@ -51,9 +51,47 @@
                 el("strong", {}, best.slice(0, 5).join(", ") + (best.length > 5 ? " and " + berth.number(best.length - 5) + " more" : "")), "."));
         else if (doc.message)
             parts.push(el("p", { class: "verdict bad" }, berth.why(doc)));
+        if (doc.podsBefore)
+            parts.push(el("p", {}, berth.counted(doc.podsBefore, "waiting pod") + (doc.podsBefore === 1 ? " comes" : " come") +
+                " before it in the queue, and may change this."));
         if (doc.rejections.length)
             parts.push(el("h3", {}, "Why nodes are rejected"), rejectionList(doc));
         return berth.section(prefix + "answer", "Answer", parts);
+    }
+
+    // ---- one node (--node) ----
+
+    const isRejection = (answer) => answer.status !== "Success" && answer.status !== "Skip";
+
+    function nodeVerdict(doc, node) {
+        const rejecting = node.filters.filter(isRejection).length, found = doc.nodes.find((row) => row.name === node.name);
+        if (node.feasible)
+            return node.name + " can take it, " + (doc.best.includes(node.name) ? "and no node is better." : "but others are better.");
+        if (found && found.feasible === null && !rejecting)
+            return "Every plugin accepts " + node.name + ".";
+        return node.name + " cannot take it: " + [
+            rejecting ? berth.number(rejecting) + " of " + berth.counted(node.filters.length, "plugin") + (rejecting === 1 ? " rejects it" : " reject it") : null,
+            node.otherwise ? (node.otherwise.plugin || "PreFilter") + ": " + node.otherwise.reasons.join("; ") : null].filter(Boolean).join("; ") + ".";
+    }
+
+    // What every plugin answers about the node, and its scores beside those of the best.
+    function nodeSection(doc, prefix) {
+        const node = doc.node;
+        if (!node)
+            return null;
+        const asked = node.filters.filter((answer) => answer.status !== "Skip"), idle = node.filters.filter((answer) => answer.status === "Skip");
+        const word = (answer) => isRejection(answer) ? "rejects" : "fits";
+        const scored = doc.nodes.find((row) => row.name === node.name && row.feasible), best = doc.nodes.find((row) => row.name === doc.best[0]);
+        const victims = doc.preemption && doc.preemption.candidates[node.name];
+        return berth.section(prefix + "node", "Node " + node.name,
+            el("p", { class: "verdict " + (node.feasible === false ? "bad" : "good") }, nodeVerdict(doc, node)),
+            victims ? el("p", {}, "It would fit if these pods of lower priority were evicted: " + victims.victims.join(", ") + ".") : null,
+            asked.length ? berth.table({ caption: "Plugins about " + node.name, rows: asked, whole: 40, filter: false, columns: [
+                { title: "Plugin", value: (answer) => answer.plugin },
+                { title: "Answer", value: word, cell: (answer) => el("span", { class: isRejection(answer) ? "bad" : "good" }, word(answer)) },
+                { title: "Why", value: (answer) => isRejection(answer) ? sentences(answer).join("; ") : "", class: "wide" }] }) : null,
+            idle.length ? el("p", { class: "dim" }, "Nothing to check for this pod: " + idle.map((answer) => answer.plugin).join(", ") + ".") : null,
+            scored && !doc.best.includes(node.name) ? duel("The best node against " + node.name, scorers(doc), best, scored) : null);
     }
 
     // ---- nodes by plugins ----
@@ -78,7 +116,7 @@
 
     function nodeDetails(node) {
         const lines = sentences(node);
-        return el("div", { class: "details" }, el("h3", {}, node.name), node.feasible ?
+        return el("div", { class: "details" }, el("h3", {}, node.name), node.feasible === null ? el("p", {}, shortfall(node)) : node.feasible ?
             el("p", {}, "It can take the pod, with a score of " + berth.number(node.total) + ": " +
                 Object.entries(node.scores).map(([plugin, score]) => plugin + " " + berth.number(score)).join(", ") + ".") :
             [el("p", {}, el("strong", {}, verdictOf(node)), " refuses it: " + (node.reasons || []).join("; ")),
@@ -86,7 +124,9 @@
     }
 
     function matrix(doc, columns, show) {
-        const rank = (node) => node.feasible ? columns.length : columns.indexOf(verdictOf(node));
+        // Nodes that can take the pod first, the best of them at the top.
+        const most = Math.max(1, ...doc.nodes.map((node) => Math.abs(node.total || 0)));
+        const rank = (node) => node.feasible ? columns.length + 1 + node.total / most : columns.indexOf(verdictOf(node));
         return berth.table({
             caption: "Nodes by plugins", class: "matrix", rows: doc.nodes, onselect: show, sort: [columns.length + 1, "descending"], columns: [
                 { title: "Node", value: (node) => node.name },
@@ -134,7 +174,13 @@
         return doc.nodes.filter((node) => node.feasible).sort((a, b) => b.total - a.total || a.name.localeCompare(b.name, "en", { numeric: true }));
     }
 
-    function duel(plugins, first, second) {
+    // The plugins that give some node a score.
+    function scorers(doc) {
+        const nodes = doc.nodes.filter((node) => node.feasible);
+        return [...new Set(nodes.flatMap((node) => Object.keys(node.scores)))].filter((plugin) => nodes.some((node) => node.scores[plugin]));
+    }
+
+    function duel(caption, plugins, first, second) {
         const rows = plugins.map((plugin) => ({ plugin, first: first.scores[plugin] || 0, second: second.scores[plugin] || 0 }))
             .map((row) => ({ ...row, lead: row.first - row.second })).filter((row) => row.first || row.second);
         const lead = first.total - second.total;
@@ -143,7 +189,7 @@
         return [el("h3", {}, first.name + " against " + second.name),
             el("p", {}, lead ? "Ahead by " + berth.number(lead) + (deciding.length ? ", most of it from " + deciding.join(" and ") : "") + "." :
                 "Equal: the scheduler chooses one of the best at random."),
-            berth.table({ caption: "The best node against the next", rows, sort: [3, "descending"], filter: false, columns: [
+            berth.table({ caption, rows, sort: [3, "descending"], filter: false, columns: [
                 { title: "Plugin", value: (row) => row.plugin },
                 { title: first.name, value: (row) => row.first, numeric: true }, { title: second.name, value: (row) => row.second, numeric: true },
                 { title: "Difference", value: (row) => row.lead, text: (row) => signed(row.lead), numeric: true,
@@ -155,9 +201,7 @@
         if (!nodes.length)
             return null;
         const best = new Set(doc.best), extended = nodes.some((node) => node.extenders);
-        const all = [...new Set(nodes.flatMap((node) => Object.keys(node.scores)))];
-        const plugins = all.filter((plugin) => nodes.some((node) => node.scores[plugin]));
-        const names = plugins.concat(extended ? ["extenders"] : []);
+        const plugins = scorers(doc), names = plugins.concat(extended ? ["extenders"] : []);
         const values = (node) => plugins.map((plugin) => node.scores[plugin] || 0).concat(extended ? [node.extenders || 0] : []);
         const next = nodes.find((node) => !best.has(node.name)) || nodes[1];
         const bars = berth.stackedBars({
@@ -169,7 +213,7 @@
             caption: "Scores", rows: nodes, sort: [names.length + 1, "descending"], columns: [{ title: "Node", value: (node) => node.name },
                 ...names.map((name, i) => ({ title: name, value: (node) => values(node)[i], numeric: true })),
                 { title: "Total", value: (node) => node.total, numeric: true }] })] : null;
-        return berth.section(prefix + "scores", "Scores", bars, nodes.length > 1 ? duel(plugins, nodes[0], next) : null, table, weightTable(doc));
+        return berth.section(prefix + "scores", "Scores", bars, nodes.length > 1 ? duel("The best node against the next", plugins, nodes[0], next) : null, table, weightTable(doc));
     }
 
     function weightTable(doc) {
@@ -213,12 +257,12 @@
 
     // `prefix`: of the ids, where the page has others.
     berth.explanationSections = function (doc, prefix = "") {
-        return [answerSection, matrixSection, scoreSection, preemptionSection, costSection].map((part) => part(doc, prefix)).filter(Boolean);
+        return [answerSection, nodeSection, matrixSection, scoreSection, preemptionSection, costSection].map((part) => part(doc, prefix)).filter(Boolean);
     };
 
     function view(doc) {
         const number = berth.number, feasible = doc.nodes.filter((node) => node.feasible), unasked = doc.nodes.filter((node) => node.feasible === null);
-        const nominated = doc.preemption && doc.preemption.nominated.length;
+        const candidates = doc.preemption ? Object.keys(doc.preemption.candidates).length : 0;
         return {
             title: "Pod " + berth.podName(doc.pod),
             lead: [document.title, "Priority " + number(doc.priority) + ", scheduler " + doc.schedulerName +
@@ -227,7 +271,7 @@
                 [number(doc.nodes.length - feasible.length - unasked.length), "nodes rejected"],
                 ...unasked.length ? [[number(unasked.length), "nodes not examined"]] : [],
                 ...feasible.length ? [[number(Math.max(...feasible.map((node) => node.total))), "best score"]] : [],
-                ...nominated ? [[number(nominated), "nodes by preemption", "warn"]] : []],
+                ...candidates ? [[number(candidates), candidates === 1 ? "node by preemption" : "nodes by preemption", "warn"]] : []],
             sections: berth.explanationSections(doc),
         };
     }
@@ -281,7 +325,7 @@
             tiles: [[number(pods(doc.pods) + doc.left), "pods wait"], [number(pods(fitting)), "would find a node", fitting.length ? "good" : ""],
                 [number(pods(doc.pods) - pods(fitting)), "fit on no node", fitting.length < doc.pods.length ? "bad" : ""]],
             sections: [berth.section("waiting", "Why they wait", berth.table({
-                caption: "Pods that wait", rows: doc.pods, empty: "No pod waits for a node.", columns: [
+                caption: "Pods that wait", rows: doc.pods, whole: 40, empty: "No pod waits for a node.", columns: [
                     { title: "Pod", value: berth.podName },
                     { title: "Exists", value: (row) => row.expanded ? "not yet" : "yes", help: "not yet: a controller would create it" }, { title: "Alike", value: (row) => row.count, numeric: true, help: "pods that plugins cannot tell apart" },
                     { title: "Feasible nodes", value: (row) => row.feasible, numeric: true,

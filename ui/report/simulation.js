@@ -110,9 +110,7 @@
 
     function growthSection(doc) {
         const growth = doc.growth;
-        return growth ? berth.section("growth", "More nodes", el("p", { class: "verdict " + (growth.enough ? "good" : "bad") },
-            growth.enough ? berth.counted(growth.nodes, "more node") + " like " + growth.of + " " + (growth.nodes === 1 ? "is" : "are") + " enough: no pod waits." :
-                "More nodes like " + growth.of + " do not help: with " + berth.number(growth.nodes) + " of them " + berth.counted(growth.pending, "pod") + " still wait."),
+        return growth ? berth.section("growth", "More nodes", el("p", { class: "verdict " + (growth.enough ? "good" : "warn") }, growth.text),
         berth.table({ caption: "Numbers of nodes that were tried", rows: growth.trials, sort: [0], filter: false, columns: [
             { title: "More nodes", value: (trial) => trial.nodes, numeric: true }, { title: "Pods that wait", value: (trial) => trial.pending, numeric: true }] })) : null;
     }
