@@ -148,6 +148,33 @@ def bound_claims(count):
     return objects
 
 
+def waiting_claims(count, provisioner, others):
+    """Claims whose volumes are chosen with the node, the largest first. n2 has everything that the class has."""
+    version = {"apiVersion": "storage.k8s.io/v1"}
+    objects = [{**version, "kind": "StorageClass", "metadata": {"name": "c"}, "provisioner": provisioner,
+                "volumeBindingMode": "WaitForFirstConsumer"}]
+    for i, name in enumerate(names(count)):
+        objects.append({"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": {
+            "name": name, "namespace": "default"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "c",
+                                                            "resources": {"requests": {"storage": 2 * count - i}}}})
+        objects.append(others(name))
+    return objects
+
+
+def volume(name):
+    return {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": {"name": "pv-" + name}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "c",
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n2"]}]}]}}},
+            "status": {"phase": "Available"}}
+
+
+def capacity(name):
+    return {"kind": "CSIStorageCapacity", "apiVersion": "storage.k8s.io/v1", "metadata": {
+        "name": name, "namespace": "default"}, "storageClassName": "c", "capacity": "1Gi",
+            "nodeTopology": {"matchLabels": {"kubernetes.io/hostname": name if name != "k0" else "n2"}}}
+
+
 def with_selector(expression):
     """A pod with a claim for a device, of which there is one, and the objects that belong to it."""
     version = {"apiVersion": "resource.k8s.io/v1"}
@@ -216,6 +243,16 @@ class Linear(unittest.TestCase):
     def test_claims_with_volumes(self):
         self.check("bound claims", lambda n: cluster(
             {}, volumes(n, "persistentVolumeClaim", "claimName"), {}, bound_claims(n)))
+
+    def test_claims_that_wait(self):
+        self.check("claims and volumes", lambda n: cluster(
+            {}, volumes(n, "persistentVolumeClaim", "claimName"), {},
+            waiting_claims(n, "kubernetes.io/no-provisioner", volume)))
+        driver = {"kind": "CSIDriver", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "csi.example.com"},
+                  "spec": {"storageCapacity": True}}
+        self.check("claims and capacities", lambda n: cluster(
+            {}, volumes(n, "persistentVolumeClaim", "claimName"), {},
+            waiting_claims(n, "csi.example.com", capacity) + [driver]))
 
     def test_expressions(self):
         """A map with keys of each kind. The cost that the reference counts bounds the number of entries only."""
