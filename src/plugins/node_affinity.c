@@ -155,7 +155,7 @@ static void explain_wanted(const struct pod *pod, const struct node *node, struc
     const struct node_affinity *own = affinity_of(pod);
     list_for(&pod->spec.node_selector, pair) {
         const struct str *value = str_map_get(&node->meta.labels, pair->key);
-        if (value && str_eq(*value, pair->value))
+        if ((value && str_eq(*value, pair->value)) || shortfall_is_left_out(ret))
             continue;
         shortfall_add_label(ret, "NodeSelector", pair->key, pair->value, &node->meta.labels)->sentence =
             arena_printf(ret->arena, "nodeSelector wants " STR_FMT "=" STR_FMT, STR_ARG(pair->key),

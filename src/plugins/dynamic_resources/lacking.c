@@ -46,10 +46,13 @@ static bool lacks_devices(struct search *search, const struct wanted_claim *clai
     if (!nearest)
         return false;
     struct str class = nearest->class->meta.name;
-    shortfall_add_amount(ret, arena_printf(ret->arena, "devices of class " STR_FMT, STR_ARG(class)), needed,
-                         found.free, found.matching);
-    ret->items[ret->len - 1].key = claim->api->meta.name;
-    ret->items[ret->len - 1].wants = nearest->name;
+    if (shortfall_is_left_out(ret))
+        return true;
+    struct shortfall *lack =
+        shortfall_add_amount(ret, arena_printf(ret->arena, "devices of class " STR_FMT, STR_ARG(class)),
+                             needed, found.free, found.matching);
+    lack->key = claim->api->meta.name;
+    lack->wants = nearest->name;
     return true;
 }
 

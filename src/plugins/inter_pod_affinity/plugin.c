@@ -133,6 +133,10 @@ static struct str selected(const struct pod_affinity *affinity, struct str key, 
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     list_for(&affinity->required, term) {
+        if (text.len > SHORTFALL_TEXT_MAX) {
+            strbuf_puts(&text, " or ...");
+            break;
+        }
         if (str_eq(term->topology_key, key))
             strbuf_printf(&text, "%s" STR_FMT, text.len ? " or " : "",
                           STR_ARG(label_selector_text(term->selector, arena)));
@@ -143,6 +147,8 @@ static struct str selected(const struct pod_affinity *affinity, struct str key, 
 static void explain_affinity(struct cycle *cycle, const struct topology_counter *counter, bool has_label,
                              const struct str_map *labels, struct shortfall_list *ret)
 {
+    if (shortfall_is_left_out(ret))
+        return;
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     struct str wants = selected(cycle->pod->spec.affinity->pod, key, ret->arena);
     struct shortfall *lack =
@@ -160,6 +166,8 @@ static void explain_anti(struct cycle *cycle, const struct topology_counts *coun
                          struct node_view node, struct shortfall_list *ret)
 {
     const struct topology_counter *counter = &counts->counters.items[number];
+    if (shortfall_is_left_out(ret))
+        return;
     const struct pod_info *other = find_counted(counts, number, node, shortfall_memo(ret, cycle));
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;
