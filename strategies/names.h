@@ -5,6 +5,8 @@
 #include <berth/plugin.h>
 #include <stdlib.h>
 
+#include "keyed_hash.h"
+
 #define NAMES_NONE UINT32_MAX
 
 static inline void *names_alloc(size_t count, size_t size)
@@ -15,24 +17,17 @@ static inline void *names_alloc(size_t count, size_t size)
     return memory;
 }
 
-static inline uint64_t names_hash(const char *bytes, uint32_t len)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < len; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-    return hash ^ hash >> 29;
-}
-
 /* ---- texts ---- */
 struct names {
     struct berth_str *texts; /* by number; own copies */
     uint32_t len, cap;
     uint32_t *slots; /* number + 1, at 2 x cap places; 0: free */
+    struct hash_key key;
 };
 
 static inline uint32_t names_slot(const struct names *names, struct berth_str text)
 {
-    uint32_t mask = 2 * names->cap - 1, at = (uint32_t)names_hash(text.ptr, text.len) & mask;
+    uint32_t mask = 2 * names->cap - 1, at = (uint32_t)keyed_hash(&names->key, text.ptr, text.len) & mask;
     while (names->slots[at] && !berth_eq(names->texts[names->slots[at] - 1], text))
         at = (at + 1) & mask;
     return at;
@@ -47,6 +42,8 @@ static inline uint32_t names_find(const struct names *names, struct berth_str te
 
 static inline void names_grow(struct names *names)
 {
+    if (!names->cap)
+        names->key = hash_key_new();
     names->cap = names->cap ? 2 * names->cap : 16;
     names->texts = realloc(names->texts, names->cap * sizeof(*names->texts));
     if (!names->texts)

@@ -35,12 +35,9 @@ static double count_of(const struct workloads *workloads, const struct window *w
 }
 
 /* ---- namespaces ---- */
-static uint64_t hash_of(struct berth_str name)
+static uint64_t hash_of(const struct workloads *workloads, struct berth_str name)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)name.ptr[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    return keyed_hash(&workloads->key, name.ptr, name.len);
 }
 
 static bool is_named(const struct workload *workload, struct berth_str name, uint64_t hash)
@@ -59,7 +56,7 @@ static uint32_t slot_of(const struct workloads *workloads, struct berth_str name
 
 struct workload *workloads_find(const struct workloads *workloads, struct berth_str name)
 {
-    uint32_t number = workloads->slots[slot_of(workloads, name, hash_of(name))];
+    uint32_t number = workloads->slots[slot_of(workloads, name, hash_of(workloads, name))];
     return number ? &workloads->items[number - 1] : NULL;
 }
 
@@ -102,14 +99,14 @@ static struct workload *place_for(struct workloads *workloads, int64_t now)
 
 struct workload *workloads_get(struct workloads *workloads, struct berth_str name, int64_t now)
 {
-    uint32_t slot = slot_of(workloads, name, hash_of(name)), len = workloads->len;
+    uint32_t slot = slot_of(workloads, name, hash_of(workloads, name)), len = workloads->len;
     struct workload *workload =
         workloads->slots[slot] ? &workloads->items[workloads->slots[slot] - 1] : place_for(workloads, now);
     if (!workload)
         return NULL;
     if (!workloads->slots[slot]) {
-        *workload =
-            (struct workload){ .name = strndup(name.ptr ? name.ptr : "", name.len), .hash = hash_of(name) };
+        *workload = (struct workload){ .name = strndup(name.ptr ? name.ptr : "", name.len),
+                                       .hash = hash_of(workloads, name) };
         if (!workload->name)
             abort();
         workloads->slots[slot] = workloads->len;
@@ -306,6 +303,7 @@ void workloads_init(struct workloads *workloads, const struct berth_env *env, co
                     const struct workloads_options *options)
 {
     workloads->options = *options;
+    workloads->key = hash_key_new();
     workloads->items = calloc(WORKLOADS_MAX, sizeof(*workloads->items));
     if (!workloads->items)
         abort();

@@ -8,6 +8,7 @@
 #ifndef STRATEGIES_WORKLOADS_H
 #define STRATEGIES_WORKLOADS_H
 
+#include "keyed_hash.h"
 #include "load.h"
 
 enum { WORKLOADS_MAX = 1024, WINDOW_PARTS = 10 };
@@ -74,7 +75,8 @@ struct workloads {
     uint32_t next; /* the node with which it goes on, by its place among all */
     struct workload *items;
     uint32_t len, slots[2 * WORKLOADS_MAX]; /* hash table of numbers + 1 */
-    int64_t full_until;                     /* there was no place for a namespace, and will be none before */
+    struct hash_key key;
+    int64_t full_until; /* there was no place for a namespace, and will be none before */
     bool (*is_needed)(const struct workload *workload); /* it keeps its place */
 };
 

@@ -206,6 +206,7 @@ struct resource_claim {
         LIST(struct claim_config) config;
     } spec; /* spec.devices */
     struct claim_status status;
+    bool is_partial; /* set by the mirror: it cannot be read completely, and holds its devices */
 };
 struct resource_claim_template {
     struct meta meta;

@@ -2,10 +2,13 @@
 #include "codec/json_tree.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "codec/record_ops.h"
 #include "codec/record_struct.h"
+
+static _Atomic uint64_t trees_made;
 
 /* ---- copies ---- */
 
@@ -48,6 +51,7 @@ yyjson_val *json_tree_copy_rest(yyjson_val *object, struct arena *arena,
         next += 1 + count_of(item);
         members++;
     }
+    atomic_fetch_add_explicit(&trees_made, 1, memory_order_relaxed);
     copy->tag = (uint64_t)members << YYJSON_TAG_BIT | YYJSON_TYPE_OBJ;
     copy->uni.ofs = len * sizeof(*copy);
     if (keep)
@@ -57,21 +61,62 @@ yyjson_val *json_tree_copy_rest(yyjson_val *object, struct arena *arena,
 
 /* ---- reads ---- */
 
-static yyjson_val *enter(yyjson_val *val, const struct record_step *step)
+/* A list is read from the first to the last, and its values stand one behind the other: a search goes on where the last
+ * one at its depth ended. Where a tree was there may be another one later: a place is void when one was made since. */
+enum { DEPTHS_KEPT = 16 };
+static _Thread_local struct place {
+    yyjson_val *container, *item; /* the item of a list, or the key of a member */
+    size_t index;
+    uint64_t trees;
+} places[DEPTHS_KEPT];
+
+static struct place *place_in(yyjson_val *container, size_t depth)
+{
+    struct place *place = &places[depth % DEPTHS_KEPT];
+    uint64_t trees = atomic_load_explicit(&trees_made, memory_order_relaxed);
+    if (place->container != container || place->trees != trees)
+        *place = (struct place){ container, unsafe_yyjson_get_first(container), 0, trees };
+    return place;
+}
+
+/* `index` is less than the length. */
+static yyjson_val *item_at(yyjson_val *container, size_t index, size_t depth)
+{
+    bool is_object = yyjson_is_obj(container);
+    struct place *place = place_in(container, depth);
+    if (place->index > index) {
+        place->item = unsafe_yyjson_get_first(container);
+        place->index = 0;
+    }
+    for (; place->index < index; place->index++)
+        place->item = unsafe_yyjson_get_next(is_object ? place->item + 1 : place->item);
+    return place->item;
+}
+
+static yyjson_val *member(yyjson_val *object, struct str name, size_t depth)
+{
+    if (!unsafe_yyjson_get_len(object))
+        return NULL;
+    yyjson_val *key = place_in(object, depth)->item;
+    return str_eq(doc_text(key), name) ? key + 1 : yyjson_obj_getn(object, name.ptr, name.len);
+}
+
+static yyjson_val *enter(yyjson_val *val, const struct record_step *step, size_t depth)
 {
     int64_t number;
     if (yyjson_is_obj(val))
-        return yyjson_obj_getn(val, step->name.ptr, step->name.len);
-    if (yyjson_is_arr(val) && step->is_subscript && str_to_int64(step->name, &number) && number >= 0)
-        return yyjson_arr_get(val, (size_t)number);
+        return member(val, step->name, depth);
+    if (yyjson_is_arr(val) && step->is_subscript && str_to_int64(step->name, &number) && number >= 0 &&
+        (uint64_t)number < unsafe_yyjson_get_len(val))
+        return item_at(val, (size_t)number, depth);
     return NULL;
 }
 
-static yyjson_val *find(yyjson_val *tree, struct str path)
+static yyjson_val *find(yyjson_val *tree, struct str path, size_t *ret_depth)
 {
     struct record_step step;
-    while (tree && path.len)
-        tree = record_next_step(&path, &step) ? enter(tree, &step) : NULL;
+    for (*ret_depth = 0; tree && path.len; ++*ret_depth)
+        tree = record_next_step(&path, &step) ? enter(tree, &step, *ret_depth) : NULL;
     return tree;
 }
 
@@ -124,19 +169,17 @@ static struct record_view view_of(yyjson_val *val)
 
 struct record_view json_tree_view(yyjson_val *tree, struct str path)
 {
-    return path.len ? view_of(find(tree, path)) : (struct record_view){ 0 };
+    size_t depth;
+    return path.len ? view_of(find(tree, path, &depth)) : (struct record_view){ 0 };
 }
 
 struct str json_tree_key(yyjson_val *tree, struct str path, uint32_t index)
 {
-    yyjson_val *val = find(tree, path), *key, *item;
-    size_t i, max;
+    size_t depth;
+    yyjson_val *val = find(tree, path, &depth);
     if (!yyjson_is_obj(val) || index >= unsafe_yyjson_get_len(val))
         return (struct str){ 0 };
-    yyjson_obj_foreach(val, i, max, key, item)
-        if (i == index)
-            return doc_text(key);
-    return (struct str){ 0 };
+    return doc_text(item_at(val, index, depth));
 }
 
 /* ---- the rest of an object, as a kind of fields ---- */

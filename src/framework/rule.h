@@ -62,6 +62,7 @@ struct rule_subject {
     const void *self;      /* what the plugin's init() made */
     struct arena *arena;   /* for what prepare() makes */
     struct status failure; /* set by prepare(): the pod cannot be judged */
+    bool is_wide;          /* set by prepare(): answers may need more than the 32 bits that tables have */
 };
 
 /* All rows. */

@@ -11,25 +11,41 @@ void shortfall_list_release(struct shortfall_list *list)
         idmap_release(&list->memos[i]);
 }
 
-struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason)
+bool shortfall_is_left_out(struct shortfall_list *list)
 {
+    if (list->len - list->from < SHORTFALLS_MAX)
+        return false;
+    list->more++;
+    return true;
+}
+
+static struct shortfall *new_entry(struct shortfall_list *list)
+{
+    if (shortfall_is_left_out(list))
+        return &list->spare;
     if (list->len == list->cap) {
         list->cap = MAX(list->cap * 2, 4U);
         list->items = arena_copy(list->arena, struct shortfall, list->items, list->len, list->cap);
     }
-    struct shortfall *added = &list->items[list->len++];
+    return &list->items[list->len++];
+}
+
+struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason)
+{
+    struct shortfall *added = new_entry(list);
     *added = (struct shortfall){ .reason = reason };
     return added;
 }
 
-void shortfall_add_amount(struct shortfall_list *list, struct str resource, int64_t needs, int64_t free,
-                          int64_t allocatable)
+struct shortfall *shortfall_add_amount(struct shortfall_list *list, struct str resource, int64_t needs,
+                                       int64_t free, int64_t allocatable)
 {
     struct shortfall *added = shortfall_add(list, "Resource");
     added->resource = resource;
     added->needs = needs;
     added->free = free;
     added->allocatable = allocatable;
+    return added;
 }
 
 struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *reason, struct str key,
@@ -45,12 +61,17 @@ struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *r
 }
 
 /* ---- selectors as text ---- */
+static bool is_long(const struct strbuf *text)
+{
+    return text->len > SHORTFALL_TEXT_MAX;
+}
+
 static void put_requirement(const struct selector_requirement *requirement, struct strbuf *out)
 {
     strbuf_str(out, requirement->operator);
-    for (uint32_t i = 0; i < requirement->values.len; i++)
+    for (uint32_t i = 0; i < requirement->values.len && !is_long(out); i++)
         strbuf_printf(out, "%s" STR_FMT, i ? ", " : " (", STR_ARG(requirement->values.items[i]));
-    strbuf_puts(out, requirement->values.len ? ")" : "");
+    strbuf_puts(out, is_long(out) ? ", ...)" : requirement->values.len ? ")" : "");
 }
 
 struct str label_selector_text(const struct label_selector *selector, struct arena *arena)
@@ -58,13 +79,20 @@ struct str label_selector_text(const struct label_selector *selector, struct are
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
     if (!selector || selector->invalid)
         return STR("labels that no pod has");
-    list_for(&selector->match_labels, pair)
+    list_for(&selector->match_labels, pair) {
+        if (is_long(&text))
+            break;
         strbuf_printf(&text, "%s" STR_FMT "=" STR_FMT, text.len ? "," : "", STR_ARG(pair->key),
                       STR_ARG(pair->value));
+    }
     list_for(&selector->match_expressions, requirement) {
+        if (is_long(&text))
+            break;
         strbuf_printf(&text, "%s" STR_FMT " ", text.len ? "," : "", STR_ARG(requirement->key));
         put_requirement(requirement, &text);
     }
+    if (is_long(&text))
+        strbuf_puts(&text, ",...");
     return text.len ? arena_str(arena, strbuf_slice(&text)) : STR("any labels");
 }
 
@@ -89,6 +117,8 @@ static void add_requirement(struct shortfall_list *list, const char *reason, con
                             const struct selector_requirement *requirement, const struct str_map *labels)
 {
     _cleanup_(strbuf_release) struct strbuf text = { 0 };
+    if (shortfall_is_left_out(list))
+        return;
     put_requirement(requirement, &text);
     struct str wants = arena_str(list->arena, strbuf_slice(&text));
     struct shortfall *added = shortfall_add_label(list, reason, requirement->key, wants, labels);
@@ -148,16 +178,27 @@ static void add_reasons(struct shortfall_list *list, struct status status)
                                                   : STR("an extender left the node out, without a reason");
 }
 
+static void add_count(struct shortfall_list *list)
+{
+    if (!list->more)
+        return;
+    list->from = list->len; /* one more is listed */
+    shortfall_add(list, NULL)->sentence = arena_printf(list->arena, "%u more", list->more);
+}
+
 static void ask(struct cycle *cycle, struct node_view node, const struct plugin_instance *instance,
                 struct status status, struct shortfall_list *list)
 {
     uint32_t before = list->len;
+    list->from = before;
+    list->more = 0;
     if (instance && instance->plugin->explain) {
         cycle->current = instance;
         instance->plugin->explain(cycle, node, list);
     }
     if (list->len == before)
         add_reasons(list, status);
+    add_count(list);
     for (uint32_t i = before; i < list->len; i++) {
         list->items[i].plugin = status.plugin;
         list->items[i].counts_nominated = node.overlay != NULL;

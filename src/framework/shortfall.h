@@ -3,11 +3,16 @@
  * A status says "Insufficient cpu" for every node that is short of it. Explanations want to know by how much: a plugin
  * that rejects nodes has the callback `explain`, which is called for a node that its filter rejects, and adds what the
  * node lacks, an entry for each thing. The sentence says what the pod needs; what the node has instead is in the other
- * members, so that nodes that lack the same can be told in one sentence. */
+ * members, so that nodes that lack the same can be told in one sentence.
+ *
+ * A pod may want thousands of things that each of thousands of nodes lacks: of a plugin, the first SHORTFALLS_MAX are
+ * listed for a node, and the others are counted in one more entry. Selectors are cut at SHORTFALL_TEXT_MAX. */
 #ifndef FRAMEWORK_SHORTFALL_H
 #define FRAMEWORK_SHORTFALL_H
 
 #include "framework/plugin.h"
+
+enum { SHORTFALLS_MAX = 32, SHORTFALL_TEXT_MAX = 500 };
 
 struct shortfall {
     const struct plugin *plugin; /* NULL: none (the set of nodes that PreFilter left) */
@@ -27,6 +32,8 @@ struct shortfall_list {
     struct arena *arena;
     struct shortfall *items;
     uint32_t len, cap;
+    uint32_t from, more;    /* of the plugin that is called: its first entry, and how many are not listed */
+    struct shortfall spare; /* an entry that is not listed */
     struct idmap memos[PLUGINS_MAX]; /* shortfall_memo() */
 };
 
@@ -38,9 +45,11 @@ static inline struct idmap *shortfall_memo(struct shortfall_list *list, const st
 }
 /* A new entry, for the caller to fill in; valid until the next one. */
 struct shortfall *shortfall_add(struct shortfall_list *list, const char *reason);
+/* Are there as many as are listed? Then this counts the entry that the caller would add, whose texts are not needed. */
+bool shortfall_is_left_out(struct shortfall_list *list);
 /* The amount of a resource that is short. */
-void shortfall_add_amount(struct shortfall_list *list, struct str resource, int64_t needs, int64_t free,
-                          int64_t allocatable);
+struct shortfall *shortfall_add_amount(struct shortfall_list *list, struct str resource, int64_t needs,
+                                       int64_t free, int64_t allocatable);
 /* A label that does not have the value that is wanted; `labels`: of the node. */
 struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *reason, struct str key,
                                       struct str wants, const struct str_map *labels);
@@ -48,7 +57,8 @@ struct shortfall *shortfall_add_label(struct shortfall_list *list, const char *r
 void shortfall_add_requirements(struct shortfall_list *list, const char *reason, const char *subject,
                                 const struct node_selector *selector, const struct node *node);
 
-/* "app=web,tier In (a, b)"; "any labels" for an empty selector, "labels that no pod has" for none. */
+/* "app=web,tier In (a, b)"; "any labels" for an empty selector, "labels that no pod has" for none; "app=web,..." if
+ * it is long. */
 struct str label_selector_text(const struct label_selector *selector, struct arena *arena);
 
 /* ---- asking plugins ---- */

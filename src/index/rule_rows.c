@@ -82,7 +82,7 @@ static bool prepare(struct table *table, struct table_part *part)
         if (part->scores_groups && !part->inputs)
             state->uniform_score = (int32_t)score->judge(state->score, (union column_value){ 0 });
     }
-    return status_ok(subject.failure);
+    return status_ok(subject.failure) && !subject.is_wide;
 }
 
 static void release(struct table *table, struct table_part *part)

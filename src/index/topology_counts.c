@@ -244,6 +244,11 @@ static inline bool node_counts(unsigned required, uint8_t fulfilled)
 }
 
 /* ---- a row ---- */
+static int32_t saturate(int64_t value)
+{
+    return (int32_t)MAX(MIN(value, INT32_MAX), INT32_MIN);
+}
+
 static inline void add_to_row(struct topology_counts *counts, const struct addition_memo *memo,
                               struct addition_list list, bool terminating)
 {
@@ -288,11 +293,6 @@ static bool any_selecting(const struct topology_counts *counts)
            (counts->selecting_anti ? cluster->pods_with_anti : cluster->pods_with_affinity);
 }
 
-static int32_t saturate(int64_t value)
-{
-    return (int32_t)MAX(MIN(value, INT32_MAX), INT32_MIN);
-}
-
 static bool fill_rows(struct topology_counts *counts, struct row_span span)
 {
     size_t known = counts->counters.len;
@@ -327,7 +327,8 @@ static void add_placed(const struct topology_counts *counts, struct topology_cou
     if (!item->values)
         item->values = arena_array(scratch, int32_t, counts->cluster->rows_cap);
     for (size_t i = 0; i < len; i++)
-        item->values[pods[i].row] += by_state[pods[i].terminating];
+        item->values[pods[i].row] =
+            saturate((int64_t)item->values[pods[i].row] + by_state[pods[i].terminating]);
     for (size_t i = 0; !item->is_touched && i < len; i++)
         item->is_touched = domain_of[pods[i].row] != 0;
 }

@@ -18,11 +18,13 @@ enum {
     TABLES_BYTES_MAX = 24 << 20,
     MANY_MESSAGES = 4096, /* at once: a list, or what came while a decision took long */
     MANY_BYTES = 8 << 20, /* of objects that came since memory was given back */
+    SOME_BYTES = 1 << 20,
 };
 #define WALL_STEP_NS_MIN (NS_PER_S / 10)
 #define ROUND_NS ((int64_t)2000000)
 #define BURST_PAUSE_NS ((int64_t)100000000) /* without many messages for so long, a burst is over */
-#define BYTES_PAUSE_NS (5 * NS_PER_S)       /* memory is not given back more often because of bytes */
+#define BYTES_PAUSE_NS (5 * NS_PER_S)       /* memory is not given back more often because of many bytes */
+#define SOME_PAUSE_NS (30 * NS_PER_S)       /* or of some, which the last ones of many are */
 
 struct core {
     struct core_options options;
@@ -357,14 +359,20 @@ struct burst {
     int64_t last_ns; /* when memory was given back */
 };
 
+static int64_t pause_of(size_t bytes)
+{
+    return bytes >= MANY_BYTES ? BYTES_PAUSE_NS : SOME_PAUSE_NS;
+}
+
 static void give_back(struct burst *burst, struct reading reading)
 {
     int64_t now_ns = monotonic_ns();
     burst->bytes += reading.bytes;
     if (reading.messages >= MANY_MESSAGES)
         burst->due_ns = now_ns + BURST_PAUSE_NS;
-    else if (burst->due_ns == INT64_MAX && burst->bytes >= MANY_BYTES)
-        burst->due_ns = MAX(now_ns + BURST_PAUSE_NS, burst->last_ns + BYTES_PAUSE_NS);
+    else if (reading.bytes && burst->bytes >= SOME_BYTES)
+        burst->due_ns =
+            MIN(burst->due_ns, MAX(now_ns + BURST_PAUSE_NS, burst->last_ns + pause_of(burst->bytes)));
     if (now_ns < burst->due_ns)
         return;
     memory_give_back();

@@ -155,7 +155,7 @@ static void explain_wanted(const struct pod *pod, const struct node *node, struc
     const struct node_affinity *own = affinity_of(pod);
     list_for(&pod->spec.node_selector, pair) {
         const struct str *value = str_map_get(&node->meta.labels, pair->key);
-        if (value && str_eq(*value, pair->value))
+        if ((value && str_eq(*value, pair->value)) || shortfall_is_left_out(ret))
             continue;
         shortfall_add_label(ret, "NodeSelector", pair->key, pair->value, &node->meta.labels)->sentence =
             arena_printf(ret->arena, "nodeSelector wants " STR_FMT "=" STR_FMT, STR_ARG(pair->key),
@@ -212,6 +212,15 @@ static void add_preferences(struct preferences *preferences, const struct node_a
     }
 }
 
+/* The weights of addedAffinity may be any of 32 bits, and are added in 64. */
+static int64_t weights_in_sum(const struct preferences *preferences)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < preferences->len; i++)
+        sum += llabs((long long)preferences->items[i].weight);
+    return sum;
+}
+
 static const void *preferences_prepare(struct rule_subject *subject)
 {
     const struct node_affinity *added = subject->self, *own = affinity_of(subject->pod);
@@ -225,6 +234,7 @@ static const void *preferences_prepare(struct rule_subject *subject)
     preferences->items = arena_array(subject->arena, struct preference, most);
     add_preferences(preferences, added, subject);
     add_preferences(preferences, own, subject);
+    subject->is_wide = weights_in_sum(preferences) > INT32_MAX;
     return preferences;
 }
 

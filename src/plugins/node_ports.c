@@ -56,7 +56,7 @@ static void explain(struct cycle *cycle, struct node_view node, struct shortfall
     const struct intern *syms = &cycle->cluster->syms;
     for (uint32_t i = 0; i < class->ports_len; i++) {
         const struct host_port *port = &class->ports[i];
-        if (!host_port_is_taken(node_ports(node), port, cycle->cluster->any_ip))
+        if (!host_port_is_taken(node_ports(node), port, cycle->cluster->any_ip) || shortfall_is_left_out(ret))
             continue;
         struct shortfall *lack = shortfall_add(ret, "Port");
         lack->pod = holder(node, port);

@@ -398,9 +398,11 @@ static void explain(struct cycle *cycle, struct node_view node, struct shortfall
         return;
     for (uint32_t i = 0; i < brought->volumes.len; i++) {
         struct str driver = brought->volumes.items[i].driver;
+        if (!is_first_of_driver(&brought->volumes, i))
+            continue;
         int64_t limit = driver_limit(csi_node, driver), taken = count_of(&used, driver, &none, 0);
         int64_t brings = count_of(&brought->volumes, driver, &used, here);
-        if (is_first_of_driver(&brought->volumes, i) && brings && taken + brings > limit)
+        if (brings && taken + brings > limit)
             shortfall_add_amount(ret, arena_printf(ret->arena, "volumes of " STR_FMT, STR_ARG(driver)),
                                  brings, limit - taken, limit);
     }

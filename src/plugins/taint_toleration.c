@@ -49,7 +49,8 @@ static void explain(struct cycle *cycle, struct node_view node, struct shortfall
     bool compare = cycle->cluster->features.enabled[FEATURE_TaintTolerationComparisonOperators];
     list_for(&node_api(node)->spec.taints, taint) {
         if (!taint_is_hard(taint) ||
-            tolerations_tolerate_taint(spec->tolerations.items, spec->tolerations.len, taint, compare))
+            tolerations_tolerate_taint(spec->tolerations.items, spec->tolerations.len, taint, compare) ||
+            shortfall_is_left_out(ret))
             continue;
         struct shortfall *lack = shortfall_add(ret, "Taint");
         lack->key = arena_printf(ret->arena, TAINT_FMT, TAINT_ARG(taint));

@@ -258,7 +258,7 @@ static void explain_claims(struct cycle *cycle, const struct state *state, struc
         const struct meta *user = idmap_get(memo, i + 1);
         if (!user && (user = claim_user(cycle->cluster, namespace, claim)))
             idmap_put(memo, i + 1, (void *)(uintptr_t)user);
-        if (!user)
+        if (!user || shortfall_is_left_out(ret))
             continue;
         struct shortfall *lack = shortfall_add(ret, "VolumeInUse");
         lack->key = claim;

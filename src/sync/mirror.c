@@ -121,6 +121,14 @@ static void set_partial_pod(struct mirror *mirror, struct live_object *live, con
     live_object_free(live);
 }
 
+/* A claim with an allocation, which its last complete version does not have. */
+static bool holds_devices(const struct live_object *live, const struct meta *known)
+{
+    const struct resource_claim *claim = live->object.ptr, *before = (const void *)known;
+    return live->object.kind == KIND_RESOURCE_CLAIM && claim->status.allocation &&
+           !(before && before->status.allocation && !before->is_partial);
+}
+
 static void set_partial(struct mirror *mirror, struct live_object *live, int64_t now_ns)
 {
     enum api_kind kind = live->object.kind;
@@ -132,10 +140,14 @@ static void set_partial(struct mirror *mirror, struct live_object *live, int64_t
     }
     if (known && home_of(known))
         home_of(known)->round = mirror->kinds[kind].round;
-    if (kind == KIND_POD && !is_late)
+    if (kind == KIND_POD && !is_late) {
         set_partial_pod(mirror, live, known, now_ns);
-    else
+    } else if (!is_late && holds_devices(live, known)) {
+        ((struct resource_claim *)live->object.ptr)->is_partial = true;
+        set(mirror, live, now_ns);
+    } else {
         live_object_free(live);
+    }
 }
 
 /* ---- lists ---- */

@@ -11,8 +11,9 @@
  * is a straggler.
  *
  * What cannot be read keeps its room. A pod that has a node, or gets one, occupies it with what is known of it: its
- * last complete version, or else what could be read. A pod without a node that cannot be read is not scheduled. Of
- * other kinds the last complete version stays. If a list has an object without a name that can be read, what the list
+ * last complete version, or else what could be read. A pod without a node that cannot be read is not scheduled. A
+ * ResourceClaim holds the devices that it has; no pod is scheduled with it. Of other kinds the last complete version
+ * stays. If a list has an object without a name that can be read, what the list
  * did not have stays, too: it may be one of these. */
 #ifndef SYNC_MIRROR_H
 #define SYNC_MIRROR_H

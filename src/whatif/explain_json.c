@@ -9,7 +9,16 @@ void status_members(struct json_writer *json, struct status status)
 {
     json_member_str(json, "status", str_from(status_code_name(status.code)));
     output_member_text(json, "plugin", str_from(status.plugin ? status.plugin->name : ""));
-    json_member_strs(json, "reasons", status.reasons, status.len);
+    uint32_t len = MIN(status.len, (uint32_t)SHORTFALLS_MAX);
+    json_member_array(json, "reasons");
+    for (uint32_t i = 0; i < len; i++)
+        json_str(json, status.reasons[i]);
+    if (len < status.len) {
+        char more[32];
+        snprintf(more, sizeof(more), "%u more", status.len - len);
+        json_str(json, str_from(more));
+    }
+    json_end_array(json);
 }
 
 static void put_pre_enqueue(struct json_writer *json, struct status status)

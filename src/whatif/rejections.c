@@ -5,12 +5,14 @@
 #include "whatif/amount.h"
 
 /* ---- groups ---- */
-/* What nodes of one group have in common. */
-static void put_identity(struct strbuf *out, struct status status, const struct row_why *why)
+/* What nodes of one group have in common. A status with very many reasons is told from others by its number. */
+static void put_identity(struct strbuf *out, struct status status, uint32_t number, const struct row_why *why)
 {
     strbuf_puts(out, status.plugin ? status.plugin->name : "");
-    for (uint32_t i = 0; i < status.len; i++)
+    for (uint32_t i = 0; i < status.len && i < SHORTFALLS_MAX; i++)
         strbuf_printf(out, "\n" STR_FMT, STR_ARG(status.reasons[i]));
+    if (status.len > SHORTFALLS_MAX)
+        strbuf_printf(out, "\n%u", number);
     for (uint32_t i = 0; i < why->len; i++) {
         const struct shortfall *lack = &why->items[i];
         strbuf_printf(out, "\n%s %d " STR_FMT " " STR_FMT " " STR_FMT, lack->reason ?: "",
@@ -75,11 +77,13 @@ static int by_nodes(const void *a, const void *b)
 
 typedef VEC(struct rejected_group) group_vec;
 
-static struct rejected_group *group_of(group_vec *groups, struct strmap *places, struct status status,
+static struct rejected_group *group_of(group_vec *groups, struct strmap *places,
+                                       const struct diagnosis *diagnosis, uint32_t row,
                                        const struct row_why *why, struct arena *arena)
 {
     _cleanup_(strbuf_release) struct strbuf identity = { 0 };
-    put_identity(&identity, status, why);
+    struct status status = diagnosis_get(diagnosis, row);
+    put_identity(&identity, status, diagnosis->status_of[row], why);
     size_t place = (size_t)strmap_get(places, strbuf_slice(&identity));
     if (!place) {
         *vec_push(groups) =
@@ -99,8 +103,7 @@ struct rejected_groups rejections_group(const struct diagnosis *diagnosis, struc
     group_vec groups = { 0 };
     for (uint32_t i = 0; i < rows.len; i++) {
         const struct row_why *why = &why_of[rows.items[i]];
-        struct status status = diagnosis_get(diagnosis, rows.items[i]);
-        add_to_group(group_of(&groups, &places, status, why, arena), rows.items[i], why);
+        add_to_group(group_of(&groups, &places, diagnosis, rows.items[i], why, arena), rows.items[i], why);
     }
     vec_sort(&groups, by_nodes);
     struct rejected_groups ret = { arena_array(arena, struct rejected_group, groups.len),

@@ -39,6 +39,26 @@ class Answer(cli.Case):
                                    "resource": "cpu", "needs": 2000, "free": 1000, "allocatable": 1000}]})
         self.assertEqual(cli.by_node(found)["tainted"]["plugin"], "TaintToleration")
 
+    def test_weights_of_all_of_32_bits(self):
+        """They are added in 64: simulate, which has tables, and explain, which has none, choose the same node."""
+        most = 2 ** 31 - 1
+        nodes = [cli.node("a", labels={"x": "", "y": ""}), cli.node("b", labels={"z": ""}), cli.node("c")]
+        terms = [{"weight": weight, "preference": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}
+                 for key, weight in (("x", most), ("y", most), ("z", 5))]
+        config = self.write("config.json", json.dumps({
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"pluginConfig": [{"name": "NodeAffinity", "args": {"addedAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": terms}}}]}]}))
+        pods = [cli.pod("x", on="a", labels={"x": "", "y": ""}), cli.pod("z", on="b", labels={"z": ""})]
+        near = [{"weight": weight, "podAffinityTerm": {"topologyKey": "kubernetes.io/hostname", "labelSelector": {
+            "matchExpressions": [{"key": key, "operator": "Exists"}]}}}
+                for key, weight in (("x", most), ("y", most), ("z", 5))]
+        affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": near}}
+        for objects, args in ((nodes + [cli.pod("p")], ["--config", config]),
+                              (nodes + pods + [cli.pod("p", affinity=affinity)], [])):
+            self.assertEqual(self.explain(objects, "p", *args)["best"], ["a"])
+            self.assertEqual(self.placed(self.simulate(objects, *args))["default/p"], "a")
+
     def test_namespace_may_be_left_out(self):
         self.assertEqual(self.explain(CLUSTER, "p"), self.explain(CLUSTER, "default/p"))
 

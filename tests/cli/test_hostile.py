@@ -9,13 +9,13 @@ MEGABYTES_MAX = 1024
 
 
 class Hostile(cli.Case):
-    def run_limited(self, *args, stdin=b""):
-        """Like berth(), within 20 seconds. Memory is limited unless a sanitizer is in use."""
+    def run_limited(self, *args, stdin=b"", megabytes=MEGABYTES_MAX):
+        """Like berth(), within a minute. Memory is limited unless a sanitizer is in use."""
         import os
 
         def limit():
             if not any(name in os.environ for name in ("ASAN_OPTIONS", "TSAN_OPTIONS")) and not cli.sanitized():
-                resource.setrlimit(resource.RLIMIT_AS, (MEGABYTES_MAX << 20, MEGABYTES_MAX << 20))
+                resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
         done = subprocess.run([cli.BERTH, *args], input=stdin, capture_output=True, timeout=60, preexec_fn=limit,
                               check=False)
         return cli.Result(done)
@@ -97,6 +97,43 @@ class Hostile(cli.Case):
             self.assertIn(result.code, (0, 2))
             if result.code == 0:
                 self.assertEqual(len(result.json["placements"]), 1)
+
+    def many_wants(self, spec, others=()):
+        """300 nodes, and a pod that none of them takes: with requests, half of them have too little cpu as well."""
+        nodes = [cli.node("n%d" % i, cpu=str(1 + i % 2)) for i in range(300)]
+        pod = cli.pod("p", cpu="2" if "requests" in spec else "1")
+        for key, value in spec.items():
+            if key == "requests":
+                pod["spec"]["containers"][0]["resources"]["requests"].update(value)
+            else:
+                pod["spec"][key] = value
+        return json.dumps({"kind": "List", "apiVersion": "v1", "items": nodes + [pod] + list(others)}).encode()
+
+    def test_nodes_that_lack_thousands_of_things(self):
+        """What each node lacks is not kept for each node: a tenant's pod would fill the memory of the scheduler."""
+        names = ["example.com/a-resource-of-some-length-%d" % i for i in range(8000)]
+        version = {"apiVersion": "resource.k8s.io/v1"}
+        claim = [{**version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+                 {**version, "kind": "ResourceSlice", "metadata": {"name": "s"}, "spec": {
+                     "driver": "d", "allNodes": True, "devices": [{"name": "d"}],
+                     "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}},
+                 {**version, "kind": "ResourceClaim", "metadata": {"name": "c", "namespace": "default"}, "spec": {
+                     "devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}}]
+        requests = {name: "1" for name in names}
+        devices = {"requests": requests, "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
+        done = self.run_limited("simulate", "-f", "-", "-o", "json", stdin=self.many_wants(devices, claim),
+                                megabytes=150)
+        self.assertEqual(done.json["summary"]["pending"], 1)
+        self.assertIn("150 Insufficient cpu", done.json["placements"][0]["message"])
+        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": name, "labelSelector": {"matchLabels": {"app": name}}} for name in names]}}
+        for spec in {"requests": requests}, {"affinity": affinity}, {"nodeSelector": {name: "x" for name in names}}:
+            done = self.run_limited("explain", "p", "-f", "-", "-o", "json", stdin=self.many_wants(spec),
+                                    megabytes=150)
+            self.assertEqual(done.json["rejections"][0]["nodes"], 150 if "requests" in spec else 300)
+            why = done.json["nodes"][0]["why"]
+            self.assertEqual(len(why), 33)
+            self.assertRegex(why[-1]["sentence"], "^79[67][0-9] more$")
 
     def test_circular_owners(self):
         def owned(name, by):

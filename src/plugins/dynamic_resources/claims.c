@@ -36,6 +36,9 @@ static struct status find_claim(const struct cluster *cluster, const struct pod 
     if (claim->meta.deletion_time.set)
         return status_printf(arena, STATUS_UNRESOLVABLE, "resourceclaim \"" STR_FMT "\" is being deleted",
                              STR_ARG(name));
+    if (claim->is_partial)
+        return status_printf(arena, STATUS_UNRESOLVABLE, "resourceclaim \"" STR_FMT "\" cannot be read",
+                             STR_ARG(name));
     const struct owner_ref *owner = controller_of(&claim->meta);
     if (made && (!owner || !str_eq(owner->uid, pod->meta.uid)))
         return status_printf(arena, STATUS_UNRESOLVABLE,

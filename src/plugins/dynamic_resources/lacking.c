@@ -45,12 +45,14 @@ static bool lacks_devices(struct search *search, const struct wanted_claim *clai
     }
     if (!nearest)
         return false;
+    if (shortfall_is_left_out(ret))
+        return true;
     const char *which = nearest->api->selectors.len ? "matching " : ""; /* others of the class may be there */
     struct str resource =
         arena_printf(ret->arena, "%sdevices of class " STR_FMT, which, STR_ARG(nearest->class->meta.name));
-    shortfall_add_amount(ret, resource, needed, found.free, found.matching);
-    ret->items[ret->len - 1].key = claim->api->meta.name;
-    ret->items[ret->len - 1].wants = nearest->name;
+    struct shortfall *lack = shortfall_add_amount(ret, resource, needed, found.free, found.matching);
+    lack->key = claim->api->meta.name;
+    lack->wants = nearest->name;
     return true;
 }
 

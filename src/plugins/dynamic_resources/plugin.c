@@ -563,8 +563,9 @@ HINT(claim_changed)
                 str_eq(claims.items[i]->meta.namespace, after->meta.namespace);
     if (!uses)
         return HINT_SKIP;
-    return before && record_equal(api_claim_status_type, &before->status, &after->status) ? HINT_SKIP
-                                                                                          : HINT_QUEUE;
+    bool is_same = before && before->is_partial == after->is_partial &&
+                   record_equal(api_claim_status_type, &before->status, &after->status);
+    return is_same ? HINT_SKIP : HINT_QUEUE;
 }
 
 /* Normally the allocation went before the claim did. */

@@ -159,6 +159,10 @@ static struct str selected(const struct pod_affinity *affinity, const struct str
     list_for(&affinity->required, term) {
         if (key && !str_eq(term->topology_key, *key))
             continue;
+        if (text.len > SHORTFALL_TEXT_MAX) {
+            strbuf_printf(&text, "%s...", between);
+            break;
+        }
         strbuf_printf(&text, "%s" STR_FMT, text.len ? between : "",
                       STR_ARG(label_selector_text(term->selector, arena)));
         put_namespaces(term, &text, arena);
@@ -179,6 +183,8 @@ static struct str scope_of(const struct cycle *cycle, struct arena *arena)
 static void explain_affinity(struct cycle *cycle, const struct topology_counter *counter, bool has_label,
                              const struct str_map *labels, struct shortfall_list *ret)
 {
+    if (shortfall_is_left_out(ret))
+        return;
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     struct str wants = selected(cycle->pod->spec.affinity->pod, NULL, " and ", ret->arena);
     struct shortfall *lack =
@@ -197,6 +203,8 @@ static void explain_anti(struct cycle *cycle, const struct topology_counts *coun
                          struct node_view node, struct shortfall_list *ret)
 {
     const struct topology_counter *counter = &counts->counters.items[number];
+    if (shortfall_is_left_out(ret))
+        return;
     const struct pod_info *other = find_counted(counts, number, node, shortfall_memo(ret, cycle));
     struct str key = intern_text(&cycle->cluster->syms, counter->key);
     bool by_others = counter->purpose == ANTI_AFFINITY_OF_OTHERS;

@@ -37,10 +37,18 @@ struct wants {
     struct want items[];
 };
 
+/* The status of nodes that are short of the same. */
+struct known_shortage {
+    uint64_t bits;
+    const bool *by_want; /* NULL: as the bits say */
+    struct status status;
+    struct known_shortage *next;
+};
+enum { KNOWN_BUCKETS = 64 };
+
 struct fit_state {
     struct wants *wants;                    /* NULL: PreFilter did not run */
-    uint64_t shorts;                        /* of the last node that was rejected, */
-    struct status status;                   /* and its status: many nodes have the same */
+    struct known_shortage **known;          /* by hash; NULL: no node was rejected */
     bool scores;                            /* requests are known */
     int64_t requests[SCORER_RESOURCES_MAX]; /* for scoring */
 };
@@ -133,7 +141,7 @@ static struct status fit_pre_filter(struct cycle *cycle, struct node_names *narr
     (void)narrow;
     struct fit_state *state = fit_state(cycle);
     state->wants = wants_of(cycle_self(cycle), cycle->cluster, cycle->info->class, cycle->arena);
-    state->shorts = 0;
+    state->known = NULL;
     return STATUS_OK;
 }
 
@@ -218,10 +226,46 @@ static struct status shortage_status(struct cycle *cycle, const struct shortages
                             .len = len };
 }
 
-/* More resources than there are bits. */
-static struct status status_of_many(struct cycle *cycle, const struct wants *wants, struct node_view node)
+/* ---- nodes that are short of the same have one status: a pod may name thousands of resources ---- */
+static bool is_same_shortage(const struct known_shortage *known, const struct shortages *shorts)
 {
-    bool *by_want = arena_array(cycle->arena, bool, wants->len);
+    return known->bits == shorts->bits &&
+           (!shorts->by_want ||
+            memcmp(known->by_want, shorts->by_want, shorts->wants->len * sizeof(*shorts->by_want)) == 0);
+}
+
+static struct known_shortage **bucket_of(struct cycle *cycle, struct fit_state *state,
+                                         const struct shortages *shorts)
+{
+    struct str by_want = { (const char *)shorts->by_want, shorts->by_want ? shorts->wants->len : 0 };
+    if (!state->known)
+        state->known = arena_array(cycle->arena, struct known_shortage *, KNOWN_BUCKETS);
+    return &state->known[(table_hash(by_want) ^ table_hash_number(shorts->bits)) % KNOWN_BUCKETS];
+}
+
+static struct status known_status(struct cycle *cycle, struct fit_state *state,
+                                  const struct shortages *shorts)
+{
+    if (!shorts->bits)
+        return STATUS_OK;
+    struct known_shortage **bucket = bucket_of(cycle, state, shorts);
+    for (const struct known_shortage *known = *bucket; known; known = known->next)
+        if (is_same_shortage(known, shorts))
+            return known->status;
+    struct known_shortage *added = arena_new(cycle->arena, struct known_shortage);
+    *added = (struct known_shortage){ shorts->bits, NULL, shortage_status(cycle, shorts), *bucket };
+    if (shorts->by_want)
+        added->by_want =
+            arena_copy(cycle->arena, bool, shorts->by_want, shorts->wants->len, shorts->wants->len);
+    *bucket = added;
+    return added->status;
+}
+
+/* More resources than there are bits. */
+static struct status status_of_many(struct cycle *cycle, struct fit_state *state, struct node_view node)
+{
+    const struct wants *wants = state->wants;
+    _cleanup_(freep) bool *by_want = xcalloc(wants->len, sizeof(*by_want));
     uint64_t bits = node_used(node, RES_PODS) + 1 > node_alloc(node, RES_PODS) ? SHORT_OF_PODS : 0;
     if (wants->missing_len)
         bits |= SHORT_OF_MISSING | SHORT_FOR_EVER;
@@ -231,7 +275,7 @@ static struct status status_of_many(struct cycle *cycle, const struct wants *wan
         if (by_want[i])
             bits |= SHORT_OF_FIRST | (wants->items[i].value > there ? SHORT_FOR_EVER : 0);
     }
-    return shortage_status(cycle, &(struct shortages){ wants, bits, by_want });
+    return known_status(cycle, state, &(struct shortages){ wants, bits, by_want });
 }
 
 /* What the pod's node counts for it already. */
@@ -271,13 +315,8 @@ static struct status fit_filter(struct cycle *cycle, struct node_view node)
     if (cycle->info->resize_deferred && cycle->info->row == node.row)
         return status_of_resize(cycle, wants, node);
     if (wants->len > WANTS_IN_BITS)
-        return status_of_many(cycle, wants, node);
-    uint64_t shorts = shortage(wants, node);
-    if (shorts && shorts != state->shorts) {
-        state->status = shortage_status(cycle, &(struct shortages){ wants, shorts, NULL });
-        state->shorts = shorts;
-    }
-    return shorts ? state->status : STATUS_OK;
+        return status_of_many(cycle, state, node);
+    return known_status(cycle, state, &(struct shortages){ wants, shortage(wants, node), NULL });
 }
 
 /* A resource of which the node has too little, or none. */
@@ -304,10 +343,9 @@ static void fit_explain(struct cycle *cycle, struct node_view node, struct short
             want.value = MAX(wrap_add(want.value, -counted_already(pod_used(cycle->info), want.resource)), 0);
         explain_want(cycle, node, want, ret);
     }
-    for (uint32_t i = 0; i < absent->len && !is_resize; i++)
-        for (uint32_t k = 0; k < wants->missing_len; k++)
-            if (str_eq(absent->items[i].resource->name, wants->missing[k]))
-                shortfall_add_amount(ret, wants->missing[k], absent->items[i].value, 0, 0);
+    for (uint32_t i = 0, k = 0; i < absent->len && k < wants->missing_len && !is_resize; i++)
+        if (str_eq(absent->items[i].resource->name, wants->missing[k])) /* they are in the same order */
+            shortfall_add_amount(ret, wants->missing[k++], absent->items[i].value, 0, 0);
 }
 
 /* ---- scoring ---- */

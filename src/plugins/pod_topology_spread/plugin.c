@@ -128,7 +128,7 @@ static void explain_skew(const struct constraint *constraint, struct domain_coun
 {
     int64_t least = least_of(constraint, sums), skew = matches + constraint->selects_pod - least;
     bool too_few = sums->domains < (uint32_t)constraint->min_domains;
-    if (skew <= constraint->max_skew)
+    if (skew <= constraint->max_skew || shortfall_is_left_out(ret))
         return;
     struct shortfall *lack =
         shortfall_add_label(ret, "Spread", constraint->topology_key, (struct str){ 0 }, labels);
@@ -155,6 +155,8 @@ static void explain(struct cycle *cycle, struct topology_counts *counts, const u
     for (uint32_t i = 0; i < hard->len; i++) {
         struct domain_counter *sums = &counts->counters.items[i].sums;
         struct str key = hard->items[i].topology_key;
+        if (inputs[i] == INPUT_NONE && shortfall_is_left_out(ret))
+            continue;
         if (inputs[i] == INPUT_NONE)
             shortfall_add_label(ret, "SpreadLabel", key, (struct str){ 0 }, labels)->sentence = arena_printf(
                 ret->arena, "spread over " STR_FMT " wants a node with that label", STR_ARG(key));

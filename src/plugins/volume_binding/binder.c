@@ -23,35 +23,35 @@ static void add_bound(struct pod_claims *claims, const struct cluster *cluster, 
 }
 
 static void add_waiting(struct pod_claims *claims, struct cluster *cluster, const struct pvc *pvc,
-                        struct arena *arena)
+                        struct strmap *alike, struct strmap *provisioners, struct arena *arena)
 {
     const struct volumes *volumes = volumes_get(cluster, VOLUMES_PVS);
     struct waiting_claim *claim = &claims->waiting.items[claims->waiting.len++];
     claim->pvc = pvc;
     claim->selected_node = volumes_selected_node(volumes, pvc);
+    claim->size = storage_amount(&pvc->spec.resources.requests, NULL);
     if (!claim->selected_node)
-        pv_match_init(&claim->match, volumes, pvc, arena);
-    provisioner_init(&claim->provisioner, cluster, pvc, arena);
+        pv_choice_init(&claim->choice, alike, volumes, pvc, claim->size, arena);
+    provision_wish_init(&claim->wish, provisioners, cluster, pvc, arena);
 }
 
-static struct quantity wanted_size(const struct waiting_claim *claim)
+/* In the order of the pod where the sizes are equal: the claims are in an array in that order. */
+static int smaller_request_first(const void *x, const void *y)
 {
-    return storage_amount(&claim->pvc->spec.resources.requests, NULL);
+    const struct waiting_claim *a = *(const struct waiting_claim *const *)x,
+                               *b = *(const struct waiting_claim *const *)y;
+    return quantity_cmp(a->size, b->size) ?: (a > b) - (a < b);
 }
 
-/* Smallest request first, so that large volumes stay for large claims; equal ones in the pod's order. */
+/* So that large volumes stay for large claims. */
 static void sort_by_size(struct pod_claims *claims)
 {
-    const struct waiting_claim **sorted = claims->to_match.items;
-    list_for(&claims->waiting, claim) {
-        if (claim->selected_node)
-            continue;
-        struct quantity size = wanted_size(claim);
-        uint32_t at = claims->to_match.len++;
-        for (; at > 0 && quantity_cmp(wanted_size(sorted[at - 1]), size) > 0; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = claim;
-    }
+    list_for(&claims->waiting, claim)
+        if (!claim->selected_node)
+            claims->to_match.items[claims->to_match.len++] = claim;
+    if (claims->to_match.len)
+        qsort(claims->to_match.items, claims->to_match.len, sizeof(*claims->to_match.items),
+              smaller_request_first);
 }
 
 static bool waits_for_node(const struct cluster *cluster, const struct pvc *pvc)
@@ -68,6 +68,7 @@ bool binder_is_immediate(const struct cluster *cluster, const struct pvc *pvc)
 void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena *arena,
                    struct pod_claims *ret)
 {
+    _cleanup_(strmap_release) struct strmap alike = { 0 }, provisioners = { 0 };
     uint32_t volumes = pod->spec.volumes.len;
     *ret = (struct pod_claims){
         .bound.items = arena_array(arena, struct bound_claim, volumes),
@@ -84,8 +85,10 @@ void binder_claims(struct cluster *cluster, const struct pod *pod, struct arena 
         else if (pvc_fully_bound(pvc))
             add_bound(ret, cluster, pvc, arena);
         else
-            add_waiting(ret, cluster, pvc, arena);
+            add_waiting(ret, cluster, pvc, &alike, &provisioners, arena);
     }
+    ret->matches = (uint32_t)alike.len;
+    ret->provisioners = (uint32_t)provisioners.len;
     sort_by_size(ret);
 }
 
@@ -155,49 +158,63 @@ static struct status match_volumes(const struct pod_claims *claims, const struct
                                    struct arena *arena, struct pod_volumes *ret,
                                    const struct waiting_claim **left, uint32_t *left_len)
 {
-    struct pv_list taken = { .items = arena_array(arena, const struct pv *, claims->to_match.len) };
-    ret->bindings.items = arena_array(arena, struct volume_match, claims->to_match.len);
-    for (uint32_t i = 0; i < claims->to_match.len; i++) {
-        const struct waiting_claim *claim = claims->to_match.items[i];
-        if (claim->match.invalid)
-            return status_printf(arena, STATUS_ERROR, STR_FMT, STR_ARG(claim->match.why));
-        const struct pv *pv = pv_match_find(&claim->match, &node->meta.labels, &taken);
-        if (!pv) {
-            left[(*left_len)++] = claim;
-            continue;
+    _cleanup_(idmap_release) struct idmap taken = { 0 };
+    _cleanup_(freep) struct pv_search *searches = xcalloc(claims->matches, sizeof(*searches));
+    VEC(struct volume_match) bindings = { 0 };
+    list_for(&claims->to_match, item) {
+        const struct waiting_claim *claim = *item;
+        const struct pv_match *match = claim->choice.match;
+        if (match->why.len) {
+            vec_release(&bindings);
+            return status_printf(arena, STATUS_ERROR,
+                                 "error creating internal label selector for claim: " META_FMT ": " STR_FMT,
+                                 META_ARG(&claim->pvc->meta), STR_ARG(match->why));
         }
-        taken.items[taken.len++] = pv;
-        ret->bindings.items[ret->bindings.len++] = (struct volume_match){ .pv = pv, .pvc = claim->pvc };
+        const struct pv *pv = pv_choice_find(&claim->choice, searches, &node->meta.labels, &taken);
+        if (pv)
+            *vec_push(&bindings) = (struct volume_match){ .pv = pv, .pvc = claim->pvc };
+        else
+            left[(*left_len)++] = claim;
     }
+    ret->bindings.len = (uint32_t)bindings.len;
+    ret->bindings.items = arena_copy(arena, struct volume_match, bindings.items, bindings.len, bindings.len);
+    vec_release(&bindings);
     return STATUS_OK;
 }
 
-/* Stops at the first claim for which no volume can be made. */
-static void check_provisions(const struct waiting_claim *const *left, uint32_t len, const struct node *node,
-                             struct arena *arena, struct pod_volumes *ret, struct findings *findings)
+static void note_rejection(enum provision_result result, const struct waiting_claim *claim,
+                           struct findings *findings)
 {
-    ret->provisions.items = arena_array(arena, struct provision, len);
-    for (uint32_t i = 0; i < len; i++) {
-        struct provision provision = { .pvc = left[i]->pvc };
-        findings->waiting = left[i];
-        switch (provisioner_check(&left[i]->provisioner, &node->meta.labels, &provision.pool)) {
-        case PROVISION_OK:
-            ret->provisions.items[ret->provisions.len++] = provision;
-            continue;
-        case PROVISION_NO_MATCH:
-            findings->no_match = true;
-            return;
-        case PROVISION_NO_SPACE:
-            findings->no_space = true;
-            return;
-        }
+    findings->waiting = claim;
+    findings->no_match = result == PROVISION_NO_MATCH;
+    findings->no_space = result == PROVISION_NO_SPACE;
+}
+
+/* Stops at the first claim for which no volume can be made. */
+static void check_provisions(const struct pod_claims *claims, const struct waiting_claim *const *left,
+                             uint32_t len, const struct node *node, struct arena *arena,
+                             struct pod_volumes *ret, struct findings *findings)
+{
+    struct provision_reach *reaches = provision_reaches(claims->provisioners);
+    _cleanup_(freep) struct provision *provisions = xcalloc(len, sizeof(*provisions));
+    enum provision_result result = PROVISION_OK;
+    for (uint32_t i = 0; i < len && result == PROVISION_OK; i++) {
+        provisions[i].pvc = left[i]->pvc;
+        result = provision_check(&left[i]->wish, reaches, &node->meta.labels, &provisions[i].pool);
+        if (result != PROVISION_OK)
+            note_rejection(result, left[i], findings);
     }
+    if (result == PROVISION_OK) {
+        ret->provisions.items = arena_copy(arena, struct provision, provisions, len, len);
+        ret->provisions.len = len;
+    }
+    provision_reaches_free(reaches, claims->provisioners);
 }
 
 static struct status check_waiting(const struct pod_claims *claims, const struct node *node,
                                    struct arena *arena, struct pod_volumes *ret, struct findings *findings)
 {
-    const struct waiting_claim **left = arena_array(arena, const struct waiting_claim *, claims->waiting.len);
+    _cleanup_(freep) const struct waiting_claim **left = xcalloc(claims->waiting.len, sizeof(*left));
     uint32_t left_len = 0;
     list_for(&claims->waiting, claim) {
         if (!claim->selected_node)
@@ -211,7 +228,7 @@ static struct status check_waiting(const struct pod_claims *claims, const struct
     }
     struct status status = match_volumes(claims, node, arena, ret, left, &left_len);
     if (status_ok(status))
-        check_provisions(left, left_len, node, arena, ret, findings);
+        check_provisions(claims, left, left_len, node, arena, ret, findings);
     return status;
 }
 
@@ -284,7 +301,7 @@ static void explain_waiting(const struct waiting_claim *claim, bool no_space, st
         lack->sentence =
             arena_printf(ret->arena, "no volume matches claim " STR_FMT ", and storage class " STR_FMT " %s",
                          STR_ARG(name), STR_ARG(class),
-                         claim->provisioner.supported ? "makes none for this node" : "makes none");
+                         claim->wish.provisioner ? "makes none for this node" : "makes none");
 }
 
 void binder_explain(const struct cluster *cluster, const struct pod_claims *claims, const struct node *node,

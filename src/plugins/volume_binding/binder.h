@@ -23,14 +23,27 @@ struct bound_claim {
     struct csi_translation csi;
 };
 
-/* Can a new volume be made for a claim, reachable from a node? The class must have a provisioner and allow the node's
- * topology. Where the driver reports its free space, some pool that the node reaches must be able to hold the volume.
- */
+/* Can a new volume be made for claims of a class, reachable from a node? The class must have a provisioner and allow
+ * the node's topology. Where the driver reports its free space, some pool that the node reaches must be able to hold
+ * the volume. */
 struct provisioner {
-    bool supported;                /* the class makes volumes */
+    uint32_t number;               /* from 0, of those of the pod's claims */
     struct node_selector *allowed; /* topologies of the class; NULL: all */
-    bool tracked;                  /* the driver reports capacity: one of these pools is needed */
-    struct capacity_span pools;    /* that can hold the volume */
+    bool reports;                  /* the driver reports capacity: one of these pools is needed */
+    struct capacity_span pools;
+};
+
+/* What a node reaches of a provisioner: found once for all claims. A zeroed one is not known yet. */
+struct provision_reach {
+    bool is_known, is_allowed;
+    VEC(const struct csi_storage_capacity *) pools;
+};
+
+/* What one claim needs. */
+struct provision_wish {
+    const struct provisioner *provisioner; /* NULL: the class makes no volumes */
+    bool tracked;                          /* a pool of this size is needed */
+    int64_t size_bytes;
 };
 
 enum provision_result { PROVISION_OK, PROVISION_NO_MATCH, PROVISION_NO_SPACE };
@@ -38,8 +51,9 @@ enum provision_result { PROVISION_OK, PROVISION_NO_MATCH, PROVISION_NO_SPACE };
 struct waiting_claim {
     const struct pvc *pvc;
     const struct str *selected_node; /* the node that it is promised to; NULL: none */
-    struct pv_match match;
-    struct provisioner provisioner;
+    struct quantity size;            /* that it asks for */
+    struct pv_choice choice;
+    struct provision_wish wish;
 };
 
 /* The claims of a pod, in the order of its volumes. */
@@ -47,7 +61,9 @@ struct pod_claims {
     LIST(struct bound_claim) bound;
     LIST(struct waiting_claim) waiting;
     LIST(const struct waiting_claim *) to_match; /* those without a selected node, smallest request first */
-    bool has_immediate;                          /* some claim should have been bound before */
+    uint32_t matches;                            /* of to_match, those that differ */
+    uint32_t provisioners;
+    bool has_immediate; /* some claim should have been bound before */
 };
 
 struct volume_match {
@@ -81,13 +97,17 @@ struct csi_translation binder_translate(const struct pv *pv, const struct csi_no
                                         struct arena *arena);
 
 /* ---- provision.c ---- */
-void provisioner_init(struct provisioner *provisioner, struct cluster *cluster, const struct pvc *pvc,
-                      struct arena *arena);
+/* `provisioners`: by class name; they are in the arena. */
+void provision_wish_init(struct provision_wish *wish, struct strmap *provisioners, struct cluster *cluster,
+                         const struct pvc *pvc, struct arena *arena);
 /* The largest volume that the pool can hold; NULL: unknown, which counts as none. */
 const struct quantity *provision_pool_limit(const struct csi_storage_capacity *pool);
+/* For a node, by number of the provisioner. */
+struct provision_reach *provision_reaches(uint32_t provisioners);
+void provision_reaches_free(struct provision_reach *reaches, uint32_t provisioners);
 /* *ret_pool has the space, if the driver reports capacity. */
-enum provision_result provisioner_check(const struct provisioner *provisioner,
-                                        const struct str_map *node_labels,
-                                        const struct csi_storage_capacity **ret_pool);
+enum provision_result provision_check(const struct provision_wish *wish, struct provision_reach *reaches,
+                                      const struct str_map *node_labels,
+                                      const struct csi_storage_capacity **ret_pool);
 
 #endif

@@ -1,6 +1,7 @@
 /* What a watch says reaches the engine; an object that cannot be read keeps its room. */
 #include "support/engine_fixture.h"
 
+#include "cluster/devices.h"
 #include "sync/mirror.h"
 #include "sync/watch_decode.h"
 
@@ -173,6 +174,70 @@ static void test_partial_in_list(void **state _unused_)
     setup_release(&s);
 }
 
+/* %s: the spec, and the status. */
+#define CLAIM_TEXT \
+    "{\"kind\":\"ResourceClaim\",\"apiVersion\":\"resource.k8s.io/v1\",\"metadata\":{\"name\":\"c\"," \
+    "\"namespace\":\"default\",\"uid\":\"c\",\"resourceVersion\":\"%d\"},\"spec\":{\"devices\":{" \
+    "\"requests\":%s}},\"status\":{%s}}"
+#define REQUEST "[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\"}}]"
+#define ALLOCATED(device) \
+    "\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"p\"," \
+    "\"device\":\"" device "\"}]}}"
+
+static bool is_in_use(const struct setup *s, const char *device)
+{
+    return device_is_allocated(devices_use(&s->e.f.cluster, STR("d"), STR("p"), str_from(device)));
+}
+
+static bool is_readable(const struct setup *s)
+{
+    return !devices_claim(&s->e.f.cluster, STR("default"), STR("c"))->is_partial;
+}
+
+/* The devices of a claim are not given to others. */
+static void test_partial_claims(void **state _unused_)
+{
+    struct setup s;
+    setup_init(&s);
+    list_mark(&s, MESSAGE_LIST_BEGIN, KIND_RESOURCE_CLAIM);
+    event(&s, KIND_RESOURCE_CLAIM, "ADDED", CLAIM_TEXT, 10, "3", ALLOCATED("x"));
+    list_mark(&s, MESSAGE_LIST_END, KIND_RESOURCE_CLAIM);
+    assert_true(is_in_use(&s, "x"));
+    assert_false(is_readable(&s));
+    event(&s, KIND_RESOURCE_CLAIM, "MODIFIED", CLAIM_TEXT, 11, REQUEST, "");
+    assert_false(is_in_use(&s, "x"));
+    assert_true(is_readable(&s));
+    /* It gets another one, and is complete: that stays. */
+    event(&s, KIND_RESOURCE_CLAIM, "MODIFIED", CLAIM_TEXT, 12, "3", ALLOCATED("y"));
+    assert_true(is_in_use(&s, "y"));
+    assert_false(is_readable(&s));
+    event(&s, KIND_RESOURCE_CLAIM, "MODIFIED", CLAIM_TEXT, 13, REQUEST, ALLOCATED("z"));
+    event(&s, KIND_RESOURCE_CLAIM, "MODIFIED", CLAIM_TEXT, 14, "3", "");
+    assert_true(is_in_use(&s, "z"));
+    assert_true(is_readable(&s));
+    event(&s, KIND_RESOURCE_CLAIM, "DELETED", CLAIM_TEXT, 15, "3", "");
+    assert_false(is_in_use(&s, "z"));
+    setup_release(&s);
+}
+
+/* A pod waits until its claim can be read. */
+static void test_pod_of_a_partial_claim(void **state _unused_)
+{
+    struct setup s;
+    struct decision decision;
+    setup_init(&s);
+    node(&s);
+    event(&s, KIND_RESOURCE_CLAIM, "ADDED", CLAIM_TEXT, 10, "3", ALLOCATED("x"));
+    event(&s, KIND_POD, "ADDED", POD_TEXT, "p", 10, "",
+          "\"resourceClaims\":[{\"name\":\"c\",\"resourceClaimName\":\"c\"}],", "1");
+    assert_false(engine_step(&s.e.engine, s.e.now_ns,
+                             &decision)); /* not even tried, as for a claim that is not there */
+    event(&s, KIND_RESOURCE_CLAIM, "MODIFIED", CLAIM_TEXT, 11, REQUEST, ALLOCATED("x"));
+    assert_true(engine_step(&s.e.engine, s.e.now_ns, &decision));
+    assert_int_not_equal(decision.row, ROW_NONE);
+    setup_release(&s);
+}
+
 /* Another object of the name: the known one is gone. */
 static void test_partial_of_another_uid(void **state _unused_)
 {
@@ -192,10 +257,9 @@ static void test_partial_of_another_uid(void **state _unused_)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_partial_pods),
-        cmocka_unit_test(test_partial_pod_is_not_scheduled),
-        cmocka_unit_test(test_partial_in_list),
-        cmocka_unit_test(test_partial_of_another_uid),
+        cmocka_unit_test(test_partial_pods),           cmocka_unit_test(test_partial_pod_is_not_scheduled),
+        cmocka_unit_test(test_partial_in_list),        cmocka_unit_test(test_partial_claims),
+        cmocka_unit_test(test_pod_of_a_partial_claim), cmocka_unit_test(test_partial_of_another_uid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
