@@ -79,17 +79,22 @@ static int find(struct templates *templates, struct str word, uint32_t share, co
 {
     struct str name = word, kind_word = str_cut(&name, '/');
     enum api_kind kind = pod_kind_named(kind_word);
-    struct str namespace = STR("default");
-    if (kind == KIND_UNKNOWN || str_empty(name))
+    struct str ns = STR("default");
+    bool is_named = kind != KIND_UNKNOWN && !str_empty(name);
+    if (!is_named) { /* a pod, as `explain` takes it */
+        kind = KIND_POD;
+        name = word;
+    }
+    if (str_find(name, '/') >= 0)
+        ns = str_cut(&name, '/');
+    const struct meta *object = load_find(load, kind, ns, name);
+    if (!object && !is_named)
         return error_set(err, -EINVAL,
                          "\"" STR_FMT "\" is neither a file nor an object of the input, which is named as "
                          "KIND/NAMESPACE/NAME, such as deploy/shop/web",
                          STR_ARG(word));
-    if (str_find(name, '/') >= 0)
-    namespace = str_cut(&name, '/');
-    const struct meta *object = load_find(load, kind, namespace, name);
     if (!object)
-        return not_found(load, kind, namespace, name, err);
+        return not_found(load, kind, ns, name, err);
     add(templates, kind, object, share, false);
     return 0;
 }

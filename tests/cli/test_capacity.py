@@ -214,6 +214,13 @@ class Templates(Case):
         self.assertEqual(self.capacity([cli.node("a", cpu="4")], "--together", "--max", "1", "3=" + web, api)["sets"], 1)
         self.assertIn("2 complete sets fit.", self.run_capacity([cli.node("a", cpu="4")], "--together", "3=" + web, api).out)
 
+    def test_a_pod_is_named_as_for_explain(self):
+        """With or without its kind."""
+        pod = cli.pod("web", namespace="shop", cpu="1")
+        named = self.capacity([*self.NODES, pod], "pod/shop/web")
+        self.assertEqual(self.capacity([*self.NODES, pod], "shop/web"), named)
+        self.assertEqual(named["templates"][0]["name"], "web")
+
     def test_what_is_refused(self):
         self.refuse(self.run_capacity(self.NODES), "wants a template")
         self.refuse(self.run_capacity([cli.pod("p")], self.template(cli.pod("web"))), "has no nodes")
