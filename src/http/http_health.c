@@ -1,7 +1,7 @@
 /* http_health.c: the sockets of the client, and whether the server at the other end is alive.
  *
- * libcurl asks us for every socket and gives it back to us to close, so we know which are open. Which of them a
- * request uses is told by its ports, when it is about to be sent.
+ * libcurl asks us for every socket, and gives it back to us to close unless its connecting was cancelled (is_ours()).
+ * Which of them a request uses is told by its ports, when it is about to be sent.
  *
  *     silence on a connection in use:   idle_ms            probe_ms
  *     last byte ─────────────────────────▶ probe sent ────────────────▶ nothing came: shut down
@@ -175,6 +175,7 @@ static uint16_t port_of(const struct sockaddr_storage *address)
 static void look_up_ports(struct connection *connection)
 {
     struct sockaddr_storage local = { 0 }, peer = { 0 };
+    connection->local_port = connection->peer_port = 0;
     socklen_t local_len = sizeof(local), peer_len = sizeof(peer);
     int fd = connection->watch.fd;
     if (getsockname(fd, (struct sockaddr *)&local, &local_len) == 0 &&
@@ -194,7 +195,7 @@ void health_sent(struct transfer *t, int peer_port, int local_port)
     health_done(t);
     vec_for(&t->client->connections, at) {
         struct connection *connection = *at;
-        if (!connection->local_port)
+        if (!connection->local_port || !is_ours(connection)) /* what was known may be of another file */
             look_up_ports(connection);
         if (connection->local_port != local_port || connection->peer_port != peer_port)
             continue;
