@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "engine/account.h"
 #include "extender/extender.h"
+#include "live/burst.h"
 #include "live/policy_watch.h"
 
 /* Messages are looked at after so many decisions, or so much time, whatever comes first: answers and changes wait no
@@ -16,15 +17,9 @@ enum {
     DECISIONS_PER_ROUND = 64,
     DRAIN_MS_DEFAULT = 5000,
     TABLES_BYTES_MAX = 24 << 20,
-    MANY_MESSAGES = 4096, /* at once: a list, or what came while a decision took long */
-    MANY_BYTES = 8 << 20, /* of objects that came since memory was given back */
-    SOME_BYTES = 1 << 20,
 };
 #define WALL_STEP_NS_MIN (NS_PER_S / 10)
 #define ROUND_NS ((int64_t)2000000)
-#define BURST_PAUSE_NS ((int64_t)100000000) /* without many messages for so long, a burst is over */
-#define BYTES_PAUSE_NS (5 * NS_PER_S)       /* memory is not given back more often because of many bytes */
-#define SOME_PAUSE_NS (30 * NS_PER_S)       /* or of some, which the last ones of many are */
 
 struct core {
     struct core_options options;
@@ -351,32 +346,10 @@ static struct reading read_messages(struct core *core, struct list messages)
     return reading;
 }
 
-/* ---- memory ---- */
-/* The messages of a burst, and older versions of its objects, are free when it is over. So are a few large objects. */
-struct burst {
-    size_t bytes;    /* since memory was given back */
-    int64_t due_ns;  /* INT64_MAX: there was no burst */
-    int64_t last_ns; /* when memory was given back */
-};
-
-static int64_t pause_of(size_t bytes)
-{
-    return bytes >= MANY_BYTES ? BYTES_PAUSE_NS : SOME_PAUSE_NS;
-}
-
 static void give_back(struct burst *burst, struct reading reading)
 {
-    int64_t now_ns = monotonic_ns();
-    burst->bytes += reading.bytes;
-    if (reading.messages >= MANY_MESSAGES)
-        burst->due_ns = now_ns + BURST_PAUSE_NS;
-    else if (reading.bytes && burst->bytes >= SOME_BYTES)
-        burst->due_ns =
-            MIN(burst->due_ns, MAX(now_ns + BURST_PAUSE_NS, burst->last_ns + pause_of(burst->bytes)));
-    if (now_ns < burst->due_ns)
-        return;
-    memory_give_back();
-    *burst = (struct burst){ .due_ns = INT64_MAX, .last_ns = now_ns };
+    if (burst_ends(burst, reading.messages, reading.bytes, monotonic_ns()))
+        memory_give_back();
 }
 
 static void look_at_sync(struct core *core)
@@ -599,7 +572,7 @@ static void look_at_recording(struct core *core)
 void core_run(struct core *core)
 {
     int64_t recorder_due_ns = 0, journal_due_ns = INT64_MAX;
-    struct burst burst = { .due_ns = INT64_MAX };
+    struct burst burst = BURST_NONE;
     bool more = false;
     start_reflectors(core);
     while (!drained(core, core_now(core))) {
