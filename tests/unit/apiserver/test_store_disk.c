@@ -32,6 +32,7 @@ static const char *path_of(const char *name)
 /* ---- a sequence of changes that follows from the number of the revision ---- */
 struct object {
     uint64_t revision; /* 0: none */
+    struct strbuf json;
 };
 
 struct model {
@@ -61,14 +62,6 @@ static struct step step_of(uint64_t revision)
     return step;
 }
 
-/* A deletion of what does not exist creates it. */
-static void model_step(struct model *model)
-{
-    struct step step = step_of(++model->revision);
-    struct object *object = &model->objects[step.kind][step.name];
-    object->revision = step.deletes && object->revision ? 0 : model->revision;
-}
-
 static struct str name_of(uint32_t name, char buf[static 16])
 {
     return (struct str){ buf, (uint32_t)snprintf(buf, 16, "object-%03u", name) };
@@ -80,6 +73,23 @@ static void json_of(struct strbuf *out, uint64_t revision)
     for (size_t i = step_of(revision).padding; i-- > 0;)
         strbuf_putc(out, (char)('a' + (revision + i) % 26));
     strbuf_puts(out, "\"}");
+}
+
+/* A deletion of what does not exist creates it. */
+static void model_step(struct model *model)
+{
+    struct step step = step_of(++model->revision);
+    struct object *object = &model->objects[step.kind][step.name];
+    object->revision = step.deletes && object->revision ? 0 : model->revision;
+    strbuf_clear(&object->json);
+    if (object->revision)
+        json_of(&object->json, object->revision);
+}
+
+static void model_release(struct model *model)
+{
+    for (size_t i = 0; i < KINDS * NAMES; i++)
+        strbuf_release(&model->objects[i / NAMES][i % NAMES].json);
 }
 
 static void change_store(struct store *store)
@@ -138,10 +148,9 @@ static enum store_visited check_object(void *user, struct stored *version)
 {
     const struct model *model = user;
     uint32_t name = (uint32_t)strtoul(version->name.ptr + 7, NULL, 10);
-    assert_int_equal(version->revision, model->objects[version->kind][name].revision);
-    _cleanup_(strbuf_release) struct strbuf json = { 0 };
-    json_of(&json, version->revision);
-    assert_true(str_eq(version->json, strbuf_slice(&json)));
+    const struct object *want = &model->objects[version->kind][name];
+    assert_int_equal(version->revision, want->revision);
+    assert_true(str_eq(version->json, strbuf_slice(&want->json)));
     assert_str(version->uid, "uid");
     return STORE_COUNTS;
 }
@@ -174,7 +183,7 @@ static void on_change(struct store_watcher *watcher, const struct store_change *
 static void check_store(struct disk_store *own)
 {
     struct store *store = own->store;
-    struct model model = { .revision = 1 };
+    _cleanup_(model_release) struct model model = { .revision = 1 };
     while (model.revision < store_oldest(store))
         model_step(&model);
     for (;; model_step(&model)) {
