@@ -198,7 +198,6 @@ static void record_plugin_message(void *context, const struct plugin_message *me
     journal_plugin_message(((const struct core *)context)->options.journal, message, now_ns);
 }
 
-/* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */
 /* The machine's clock was set, or the machine slept. Small steps are not worth an entry of the recording. */
 static void follow_wall_clock(struct core *core, int64_t now_ns)
 {
@@ -210,6 +209,7 @@ static void follow_wall_clock(struct core *core, int64_t now_ns)
     engine_set_wall_clock(&core->engine, ahead_ns);
 }
 
+/* An empty model and an engine that has decided nothing. Tickets go on: answers to those before may still come. */
 static int begin(struct core *core, uint64_t last_ticket, struct error *err)
 {
     const struct core_options *options = &core->options;

@@ -56,10 +56,11 @@ def serving_flags():
 class Scheduler:
     """A process of the scheduler under test."""
 
-    def __init__(self, path, argv, port):
+    def __init__(self, path, argv, port, environment):
         self.log_path, self.port, self.is_expected_to_end = path, port, False
         with open(path, "ab") as log:
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            env={**os.environ, **environment})
 
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
@@ -178,9 +179,9 @@ class Case(cli.Case):
 
     # ---- schedulers ----
 
-    def start(self, *flags, access=None, name=None, config=None):
+    def start(self, *flags, access=None, name=None, config=None, environment=()):
         """Starts a scheduler, by default without leader election. `access`: an address instead of the server's. `config`:
-        fields of its configuration file, of which connection and election are set here."""
+        fields of its configuration file, of which connection and election are set here. `environment`: beside ours."""
         name = name or "scheduler-%d" % len(self.schedulers)
         kubeconfig = self.write(name + ".kubeconfig", self.server.scheduler_access.kubeconfig(access))
         port = free_port()
@@ -190,7 +191,7 @@ class Case(cli.Case):
             argv += ["--kubeconfig", kubeconfig, "--leader-elect=false"] + FAST
         else:
             argv += ["--config", self.configure(name, config)]
-        scheduler = Scheduler(self.path(name + ".log"), argv + list(flags), port)
+        scheduler = Scheduler(self.path(name + ".log"), argv + list(flags), port, dict(environment))
         scheduler.name = name
         self.schedulers.append(scheduler)
         return scheduler
