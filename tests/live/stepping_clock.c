@@ -1,5 +1,5 @@
-/* stepping_clock.c: a program's time of day, ahead of the machine's by what a test writes to a file: STEPPING_CLOCK names
- * it, it holds the seconds as an int64_t. Loaded by LD_PRELOAD. Other clocks are the machine's. */
+/* stepping_clock.c: a program's time of day, ahead of the machine's by what a test writes to a file: the seconds, as an
+ * int64_t. STEPPING_CLOCK names the file. Loaded by LD_PRELOAD. Other clocks are the machine's. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
