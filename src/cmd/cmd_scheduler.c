@@ -24,7 +24,7 @@
 
 extern const struct command command_scheduler;
 
-enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 1000, RELEASE_S_MAX = 5 };
+enum { LOST_LOOK_MS = 5, LOST_LOOKS_MAX = 200, RELEASE_S_MAX = 5 };
 
 /* ---- callbacks ---- */
 static bool has_requests(const void *user)
@@ -97,7 +97,8 @@ static void on_started(void *user)
 static void end_after_events(struct loop_timer *timer)
 {
     struct daemon *daemon = container_of(timer, struct daemon, lost_timer);
-    if (recorder_stats(daemon->recorder).own && daemon->lost_looks++ < LOST_LOOKS_MAX) {
+    const struct recorder_stats stats = recorder_stats(daemon->recorder);
+    if (stats.own > stats.own_failed && daemon->lost_looks++ < LOST_LOOKS_MAX) {
         loop_timer_set(daemon->io, timer, monotonic_ns() + LOST_LOOK_MS * NS_PER_MS);
         return;
     }

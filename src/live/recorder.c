@@ -181,7 +181,10 @@ static int64_t next_try_ms(struct recorder *recorder, struct series *series,
                     str_from(response->error.text));
         delay_ms = retry_delay_ms(recorder);
     }
-    if (delay_ms < 0 || ++series->tries < TRIES_MAX)
+    if (delay_ms < 0)
+        return delay_ms;
+    recorder->stats.own_failed += series->legacy && !series->tries;
+    if (++series->tries < TRIES_MAX)
         return delay_ms;
     recorder->stats.given_up++;
     log_problem("Unable to write event (retry limit exceeded!)", series, str_from(response->error.text));
@@ -228,6 +231,7 @@ static void settle(struct recorder *recorder, struct series *series)
 {
     recorder->in_flight--;
     recorder->stats.own -= series->legacy;
+    recorder->stats.own_failed -= series->legacy && series->tries;
     series->state = SERIES_IDLE;
     series->tries = 0;
     bool again = series->again && series_is_writable(series);

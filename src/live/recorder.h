@@ -69,9 +69,10 @@ struct recorder_stats {
     uint64_t
         forgotten; /* before their time, because there were too many: another of its kind is a new event */
     size_t waiting, series;
-    size_t own;       /* legacy events that wait or are under way */
-    size_t in_flight; /* requests under way or waiting to be repeated */
-    size_t bytes;     /* of all series, with the texts of those that wait */
+    size_t own;        /* legacy events that wait or are under way */
+    size_t own_failed; /* of these, those that were tried in vain */
+    size_t in_flight;  /* requests under way or waiting to be repeated */
+    size_t bytes;      /* of all series, with the texts of those that wait */
 };
 struct recorder_stats recorder_stats(struct recorder *recorder);
 

@@ -589,6 +589,28 @@ static void test_legacy_goes_first(void **state _unused_)
     stop(&f);
 }
 
+/* Who ends after them need not wait for those that cannot be written now. */
+static void test_legacy_in_vain(void **state _unused_)
+{
+    static const struct {
+        int64_t retry_ms;
+        size_t left;
+    } cases[] = { { 60000, 1 }, { 1, 0 } };
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        static struct fixture f;
+        start(&f, (struct recorder_options){ .retry_ms = cases[i].retry_ms });
+        reply_ok(&f);
+        scripted_reply(&f.server, -1, API_JSON, "");
+        record_legacy(&f, STR("host_1 stopped leading"));
+        assert_int_equal(recorder_stats(f.recorder).own, 1);
+        while (recorder_stats(f.recorder).own_failed != cases[i].left ||
+               recorder_stats(f.recorder).written != 1 - cases[i].left)
+            usleep(1000);
+        assert_int_equal(recorder_stats(f.recorder).own, cases[i].left);
+        stop(&f);
+    }
+}
+
 /* Texts that an API server would reject unchanged. */
 static void test_texts(void **state _unused_)
 {
@@ -720,6 +742,7 @@ int main(void)
         cmocka_unit_test(test_core_group),
         cmocka_unit_test(test_legacy),
         cmocka_unit_test(test_legacy_goes_first),
+        cmocka_unit_test(test_legacy_in_vain),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_rate),
         cmocka_unit_test(test_threads),
