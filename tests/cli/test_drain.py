@@ -1,6 +1,7 @@
 """The end of a leader: its lease is given back only when nothing that it began can change the cluster any more."""
 import http.server
 import json
+import subprocess
 import threading
 import unittest
 
@@ -49,10 +50,11 @@ class GivingBack(live.Live):
         self.addCleanup(self.extender.shutdown)
         self.addCleanup(self.extender.may_answer.set)
 
-    def begin(self):
+    def begin(self, lease_duration="6s"):
         """A scheduler that was told to end while an extender binds the pod."""
         config = self.config(
-            leaderElection={"leaderElect": True, "leaseDuration": "6s", "renewDeadline": "4s", "retryPeriod": "1s"},
+            leaderElection={"leaderElect": True, "leaseDuration": lease_duration, "renewDeadline": "4s",
+                            "retryPeriod": "1s"},
             extenders=[{"urlPrefix": "http://127.0.0.1:%d" % self.extender.server_address[1], "bindVerb": "bind",
                         "httpTimeout": "60s"}])
         process = self.start(config=config)
@@ -67,6 +69,15 @@ class GivingBack(live.Live):
     def test_answered(self):
         process = self.begin()
         self.assertTrue(self.holder())
+        self.extender.may_answer.set()
+        self.assertEqual(process.wait(), 0, self.log())
+        self.assertFalse(self.holder(), "the lease was not given back\n" + self.log())
+
+    def test_answered_late(self):
+        """Other requests are awaited for five seconds, a binding for as long as the lease could last."""
+        process = self.begin(lease_duration="120s")
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(6)
         self.extender.may_answer.set()
         self.assertEqual(process.wait(), 0, self.log())
         self.assertFalse(self.holder(), "the lease was not given back\n" + self.log())
