@@ -312,8 +312,7 @@ void trust_watch(struct trust *trust, struct loop *loop)
 
 void trust_unwatch(struct trust *trust)
 {
-    file_set_free(trust->set);
-    trust->set = NULL;
+    file_set_stop(trust->set);
 }
 
 int trust_check(const struct trust *trust, struct error *err)
@@ -398,7 +397,7 @@ void trust_free(struct trust *trust)
 {
     if (!trust)
         return;
-    trust_unwatch(trust);
+    file_set_free(trust->set);
     for (int i = 0; i < AUTHORITY_COUNT; i++) {
         ca_pool_free(trust->now.pools[i]);
         strbuf_release(&trust->pems[i]);

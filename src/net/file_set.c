@@ -239,12 +239,19 @@ static void stop(void *context)
     pthread_mutex_unlock(&sets_lock);
 }
 
+void file_set_stop(struct file_set *set)
+{
+    if (!set || !set->loop)
+        return;
+    loop_run_wait(set->loop, stop, set);
+    set->loop = NULL;
+}
+
 void file_set_free(struct file_set *set)
 {
     if (!set)
         return;
-    if (set->loop)
-        loop_run_wait(set->loop, stop, set);
+    file_set_stop(set);
     for (size_t i = 0; i < set->options.count; i++) {
         strbuf_release(&set->readings[i].text);
         free((char *)set->readings[i].path);

@@ -49,7 +49,10 @@ void file_set_start(struct file_set *set, struct loop *loop);
 void file_set_read_by(struct file_set *set, int64_t due_ns);
 /* Are all files as they should be? Negative: err names the first that is not. From any thread. NULL is fine. */
 int file_set_check(struct file_set *set, struct error *err);
-/* Nothing is called when this returns. It waits for the loop, but for no file. NULL is fine. */
+/* Nothing is called when this returns. It waits for the loop, but for no file. What file_set_check() says stays. NULL
+ * is fine. */
+void file_set_stop(struct file_set *set);
+/* Stops it first, if need be. NULL is fine. */
 void file_set_free(struct file_set *set);
 
 #endif

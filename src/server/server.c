@@ -242,6 +242,7 @@ static void set_defaults(struct server *server)
 static void release(struct server *server)
 {
     stop_listening(server);
+    file_set_free(server->certificates);
     if (server->owns_loop)
         loop_free(server->loop);
     server_tls_free(server->tls);
@@ -284,11 +285,11 @@ static void start(void *context)
 
 int server_start(struct server *server, struct error *err)
 {
+    if (server->tls)
+        watch_certificates(server); /* the first request may be about their health */
     loop_run_wait(server->loop, start, server);
     if (!server->started)
         return error_set(err, -ENOMEM, "cannot start the server: the loop takes no listener");
-    if (server->tls)
-        watch_certificates(server);
     return 0;
 }
 
@@ -332,7 +333,6 @@ void server_free(struct server *server)
     if (!server)
         return;
     if (server->started) {
-        file_set_free(server->certificates);
         loop_run_wait(server->loop, end, server);
         loop_run_wait(server->loop, end_timers,
                       server); /* behind the calls that free connections, and tell of streams */

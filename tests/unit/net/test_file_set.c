@@ -159,6 +159,26 @@ static void test_a_text_that_cannot_be_used(void **state _unused_)
     end(&f);
 }
 
+/* A page about health may be asked for while its server ends. */
+static void test_what_is_stopped_can_be_asked(void **state _unused_)
+{
+    struct fixture f;
+    struct error err;
+    begin(&f);
+    snprintf(f.refused, sizeof(f.refused), "second");
+    file_set_start(f.set, f.loop);
+    put(&f, 1, "second");
+    WAIT(&f, f.problems);
+    file_set_stop(f.set);
+    file_set_stop(f.set);
+    file_set_stop(NULL);
+    int takes = f.takes;
+    put(&f, 1, "third");
+    assert_int_equal(file_set_check(f.set, &err), -EINVAL);
+    end(&f);
+    assert_int_equal(f.takes, takes);
+}
+
 static void test_the_first_reading_fails(void **state _unused_)
 {
     struct fixture f;
@@ -175,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_changes),
         cmocka_unit_test(test_a_file_that_cannot_be_read),
         cmocka_unit_test(test_a_text_that_cannot_be_used),
+        cmocka_unit_test(test_what_is_stopped_can_be_asked),
         cmocka_unit_test(test_the_first_reading_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
